@@ -1,0 +1,71 @@
+//! Disks.
+
+use std::path::{Path, PathBuf};
+
+/// `D:\ai-libs` where D: is a fixed disk, as the store's default; `None` elsewhere.
+pub fn data_drive_root() -> Option<PathBuf> {
+    imp::data_drive_root()
+}
+
+/// Free bytes for this user on the volume of `path` (its nearest existing parent); `None` when the system won't say.
+pub fn available(path: &Path) -> Option<u64> {
+    let existing = path.ancestors().find(|folder| folder.exists())?;
+    imp::available(existing)
+}
+
+#[cfg(unix)]
+mod imp {
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+    use std::path::{Path, PathBuf};
+
+    pub fn data_drive_root() -> Option<PathBuf> {
+        None
+    }
+
+    pub fn available(path: &Path) -> Option<u64> {
+        let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+        // SAFETY: `statvfs` is plain numbers, for which all zeros is a value.
+        let mut stat: libc::statvfs = unsafe { std::mem::zeroed() };
+        // SAFETY: `path` is a string that ends in NUL, and `stat` is ours to write.
+        let done = unsafe { libc::statvfs(path.as_ptr(), &raw mut stat) };
+        (done == 0).then(|| stat.f_bavail as u64 * stat.f_frsize as u64)
+    }
+}
+
+#[cfg(windows)]
+mod imp {
+    use std::os::windows::ffi::OsStrExt;
+    use std::path::{Path, PathBuf};
+
+    use windows_sys::Win32::Storage::FileSystem::{GetDiskFreeSpaceExW, GetDriveTypeW};
+
+    /// `DRIVE_FIXED` of winbase.h.
+    const DRIVE_FIXED: u32 = 3;
+
+    pub fn data_drive_root() -> Option<PathBuf> {
+        let drive = wide(Path::new(r"D:\"));
+        // SAFETY: `drive` is a string that ends in NUL.
+        let kind = unsafe { GetDriveTypeW(drive.as_ptr()) };
+        (kind == DRIVE_FIXED).then(|| PathBuf::from(r"D:\ai-libs"))
+    }
+
+    pub fn available(path: &Path) -> Option<u64> {
+        let path = wide(path);
+        let mut free = 0;
+        // SAFETY: `path` ends in NUL, `free` is ours to write, and the two other results may be null.
+        let done = unsafe {
+            GetDiskFreeSpaceExW(
+                path.as_ptr(),
+                &raw mut free,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        };
+        (done != 0).then_some(free)
+    }
+
+    fn wide(path: &Path) -> Vec<u16> {
+        path.as_os_str().encode_wide().chain([0]).collect()
+    }
+}

@@ -1,0 +1,6 @@
+//! Facts about this machine: disks, driver, GPUs, CUDA toolkits, Pythons and the cuDNNs that lie around.
+//!
+//! Each fact is present or says why not; "could not read" is never "is not there".
+
+pub mod cuda;
+pub mod disk;

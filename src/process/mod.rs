@@ -1,0 +1,176 @@
+//! The process we are and the processes we start: the only room that reads the environment or replaces us.
+//!
+//! [`Env`] is a snapshot taken once in `main`. As in rustup an empty variable counts as unset, and on Windows names are
+//! found whatever their case (`Path` and `PATH` are one). Nobody changes our own environment: a child gets a changed copy.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Exit, Failure};
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub use unix::run_in_place;
+#[cfg(windows)]
+pub use windows::run_in_place;
+
+/// A snapshot of environment variables.
+#[derive(Debug, Clone, Default)]
+pub struct Env {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Env {
+    /// This process's own.
+    pub fn current() -> Self {
+        Self {
+            variables: std::env::vars_os().collect(),
+        }
+    }
+
+    /// From pairs; for tests and for replaying a saved environment.
+    pub fn from_pairs<K: Into<OsString>, V: Into<OsString>>(
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        Self {
+            variables: pairs
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        }
+    }
+
+    /// The value, if set and not empty.
+    pub fn var(&self, name: &str) -> Option<&OsStr> {
+        self.raw(name).filter(|value| !value.is_empty())
+    }
+
+    /// The value as text, if set, not empty and valid Unicode.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.var(name)?.to_str()
+    }
+
+    /// The value as a path, if set and not empty.
+    pub fn path(&self, name: &str) -> Option<&Path> {
+        self.var(name).map(Path::new)
+    }
+
+    /// Whether a switch like `CUDNNM_ACCEPT_LICENSE=1` is on.
+    pub fn switch(&self, name: &str) -> bool {
+        self.text(name)
+            .is_some_and(|value| !matches!(value, "0" | "false" | "no" | "off"))
+    }
+
+    /// All variables.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
+    fn raw(&self, name: &str) -> Option<&OsStr> {
+        if let Some(value) = self.variables.get(OsStr::new(name)) {
+            return Some(value);
+        }
+        if cfg!(windows) {
+            let same = |other: &OsStr| {
+                other
+                    .to_str()
+                    .is_some_and(|other| other.eq_ignore_ascii_case(name))
+            };
+            return self
+                .variables
+                .iter()
+                .find(|(other, _)| same(other))
+                .map(|(_, value)| value.as_os_str());
+        }
+        None
+    }
+}
+
+/// A program to start, complete: nothing is looked up after this.
+#[derive(Debug, Clone)]
+pub struct Invocation {
+    /// The executable file.
+    pub program: PathBuf,
+    /// What the child sees as its own name.
+    pub arg0: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables that differ from ours.
+    pub set: Vec<(OsString, OsString)>,
+}
+
+/// A program that could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No such program on the search path, or no such file.
+    #[error("there is no program `{}`", name.display())]
+    NotFound {
+        /// As typed.
+        name: OsString,
+    },
+    /// It is there but can't be started.
+    #[error("could not start `{}`", program.display())]
+    CannotStart {
+        /// The file.
+        program: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is there, but it is not something that can be started.
+    #[error("`{}` {why}", program.display())]
+    NotRunnable {
+        /// The file.
+        program: PathBuf,
+        /// `is a folder`, `is not executable`.
+        why: &'static str,
+    },
+}
+
+impl Failure for Error {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::NotFound { .. } => Exit::ProgramNotFound,
+            Self::CannotStart { .. } | Self::NotRunnable { .. } => Exit::CannotStart,
+        }
+    }
+}
+
+/// Finds the file that `name` means: a path as it is, a bare name on `search_path` (the child's `PATH`).
+///
+/// # Errors
+///
+/// [`Error::NotFound`], or [`Error::NotRunnable`] for a path that exists but is a folder or not executable.
+pub fn find_program(
+    name: &OsStr,
+    search_path: Option<&OsStr>,
+    cwd: &Path,
+) -> Result<PathBuf, Error> {
+    let typed = Path::new(name);
+    if typed.components().count() > 1 || typed.is_absolute() {
+        let full = cwd.join(typed);
+        return match which::which_in(&full, search_path, cwd) {
+            Ok(found) => Ok(found),
+            Err(_) if full.is_dir() => Err(Error::NotRunnable {
+                program: full,
+                why: "is a folder",
+            }),
+            Err(_) if full.exists() => Err(Error::NotRunnable {
+                program: full,
+                why: "is not executable",
+            }),
+            Err(_) => Err(Error::NotFound {
+                name: name.to_owned(),
+            }),
+        };
+    }
+    which::which_in(name, search_path, cwd).map_err(|_| Error::NotFound {
+        name: name.to_owned(),
+    })
+}
