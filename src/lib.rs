@@ -5,6 +5,7 @@
 //! ([`version`], [`companion`], [`manifest`], [`selection`], …) does no input or output.
 
 pub mod archive;
+pub mod binary;
 pub mod cli;
 pub mod commands;
 pub mod companion;
@@ -12,6 +13,7 @@ pub mod context;
 pub mod download;
 pub mod error;
 pub mod host;
+pub mod layout;
 pub mod manifest;
 pub mod output;
 pub mod process;
