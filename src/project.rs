@@ -156,7 +156,7 @@ pub fn write(folder: &Path, spec: &VersionSpec, sha256: Option<&str>) -> Result<
     };
     let mut lines: Vec<&str> = old.lines().collect();
     let counts = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    match lines.iter().position(|line| counts(&line)) {
+    match lines.iter().position(counts) {
         Some(position) => lines[position] = &wish,
         None => lines.push(&wish),
     }
