@@ -43,6 +43,9 @@ _cudnnm() {
             cudnnm,prune)
                 cmd="cudnnm__subcmd__prune"
                 ;;
+            cudnnm,shim)
+                cmd="cudnnm__subcmd__shim"
+                ;;
             cudnnm,uninstall)
                 cmd="cudnnm__subcmd__uninstall"
                 ;;
@@ -79,6 +82,9 @@ _cudnnm() {
             cudnnm__subcmd__help,prune)
                 cmd="cudnnm__subcmd__help__subcmd__prune"
                 ;;
+            cudnnm__subcmd__help,shim)
+                cmd="cudnnm__subcmd__help__subcmd__shim"
+                ;;
             cudnnm__subcmd__help,uninstall)
                 cmd="cudnnm__subcmd__help__subcmd__uninstall"
                 ;;
@@ -88,6 +94,39 @@ _cudnnm() {
             cudnnm__subcmd__help,which)
                 cmd="cudnnm__subcmd__help__subcmd__which"
                 ;;
+            cudnnm__subcmd__help__subcmd__shim,add)
+                cmd="cudnnm__subcmd__help__subcmd__shim__subcmd__add"
+                ;;
+            cudnnm__subcmd__help__subcmd__shim,list)
+                cmd="cudnnm__subcmd__help__subcmd__shim__subcmd__list"
+                ;;
+            cudnnm__subcmd__help__subcmd__shim,remove)
+                cmd="cudnnm__subcmd__help__subcmd__shim__subcmd__remove"
+                ;;
+            cudnnm__subcmd__shim,add)
+                cmd="cudnnm__subcmd__shim__subcmd__add"
+                ;;
+            cudnnm__subcmd__shim,help)
+                cmd="cudnnm__subcmd__shim__subcmd__help"
+                ;;
+            cudnnm__subcmd__shim,list)
+                cmd="cudnnm__subcmd__shim__subcmd__list"
+                ;;
+            cudnnm__subcmd__shim,remove)
+                cmd="cudnnm__subcmd__shim__subcmd__remove"
+                ;;
+            cudnnm__subcmd__shim__subcmd__help,add)
+                cmd="cudnnm__subcmd__shim__subcmd__help__subcmd__add"
+                ;;
+            cudnnm__subcmd__shim__subcmd__help,help)
+                cmd="cudnnm__subcmd__shim__subcmd__help__subcmd__help"
+                ;;
+            cudnnm__subcmd__shim__subcmd__help,list)
+                cmd="cudnnm__subcmd__shim__subcmd__help__subcmd__list"
+                ;;
+            cudnnm__subcmd__shim__subcmd__help,remove)
+                cmd="cudnnm__subcmd__shim__subcmd__help__subcmd__remove"
+                ;;
             *)
                 ;;
         esac
@@ -95,7 +134,7 @@ _cudnnm() {
 
     case "${cmd}" in
         cudnnm)
-            opts="-q -h -V --quiet --offline --no-progress --help --version use current exec list uninstall which env prelude prune config completions help"
+            opts="-q -h -V --quiet --offline --no-progress --help --version use current exec list uninstall which env prelude prune shim config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -191,7 +230,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help)
-            opts="use current exec list uninstall which env prelude prune config completions help"
+            opts="use current exec list uninstall which env prelude prune shim config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -330,6 +369,62 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__help__subcmd__shim)
+            opts="add remove list"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__shim__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__shim__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__shim__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__help__subcmd__uninstall)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -407,6 +502,132 @@ _cudnnm() {
         cudnnm__subcmd__prune)
             opts="-q -h --unused --dry-run --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim)
+            opts="-q -h --quiet --offline --no-progress --help add remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim__subcmd__add)
+            opts="-q -h --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim__subcmd__help)
+            opts="add remove list help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim__subcmd__list)
+            opts="-q -h --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__shim__subcmd__remove)
+            opts="-q -h --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

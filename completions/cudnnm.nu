@@ -109,6 +109,61 @@ module completions {
     --help(-h)                # Print help
   ]
 
+  # Manage launchers that run a program with its folder's cuDNN, without typing `cudnnm exec`
+  export extern "cudnnm shim" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Make launchers, e.g. for python
+  export extern "cudnnm shim add" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...names: string          # Names of programs
+  ]
+
+  # Take launchers away
+  export extern "cudnnm shim remove" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...names: string          # Names of programs
+  ]
+
+  # Show the launchers
+  export extern "cudnnm shim list" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm shim help" [
+  ]
+
+  # Make launchers, e.g. for python
+  export extern "cudnnm shim help add" [
+  ]
+
+  # Take launchers away
+  export extern "cudnnm shim help remove" [
+  ]
+
+  # Show the launchers
+  export extern "cudnnm shim help list" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm shim help help" [
+  ]
+
   # Show all settings, show one, or set one
   export extern "cudnnm config" [
     --unset                   # Back to the default
@@ -172,6 +227,22 @@ module completions {
 
   # Give back space: partial downloads, kept archives, leftovers, companions that no build needs
   export extern "cudnnm help prune" [
+  ]
+
+  # Manage launchers that run a program with its folder's cuDNN, without typing `cudnnm exec`
+  export extern "cudnnm help shim" [
+  ]
+
+  # Make launchers, e.g. for python
+  export extern "cudnnm help shim add" [
+  ]
+
+  # Take launchers away
+  export extern "cudnnm help shim remove" [
+  ]
+
+  # Show the launchers
+  export extern "cudnnm help shim list" [
   ]
 
   # Show all settings, show one, or set one

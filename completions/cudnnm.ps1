@@ -38,6 +38,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
             [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
+            [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -143,6 +144,66 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'cudnnm;shim' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make launchers, e.g. for python')
+            [CompletionResult]::new('remove', 'remove', [CompletionResultType]::ParameterValue, 'Take launchers away')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'Show the launchers')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;shim;add' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;shim;remove' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;shim;list' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;shim;help' {
+            [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make launchers, e.g. for python')
+            [CompletionResult]::new('remove', 'remove', [CompletionResultType]::ParameterValue, 'Take launchers away')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'Show the launchers')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;shim;help;add' {
+            break
+        }
+        'cudnnm;shim;help;remove' {
+            break
+        }
+        'cudnnm;shim;help;list' {
+            break
+        }
+        'cudnnm;shim;help;help' {
+            break
+        }
         'cudnnm;config' {
             [CompletionResult]::new('--unset', '--unset', [CompletionResultType]::ParameterName, 'Back to the default')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
@@ -173,6 +234,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
             [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
+            [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
@@ -203,6 +265,21 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;help;prune' {
+            break
+        }
+        'cudnnm;help;shim' {
+            [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make launchers, e.g. for python')
+            [CompletionResult]::new('remove', 'remove', [CompletionResultType]::ParameterValue, 'Take launchers away')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'Show the launchers')
+            break
+        }
+        'cudnnm;help;shim;add' {
+            break
+        }
+        'cudnnm;help;shim;remove' {
+            break
+        }
+        'cudnnm;help;shim;list' {
             break
         }
         'cudnnm;help;config' {

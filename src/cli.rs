@@ -43,6 +43,7 @@ pub enum Command {
     Env(commands::env::Args),
     Prelude(commands::prelude::Args),
     Prune(commands::prune::Args),
+    Shim(commands::shim::Args),
     Config(commands::config::Args),
     Completions(commands::completions::Args),
 }
@@ -64,6 +65,7 @@ impl Command {
             Self::Env(args) => commands::env::run(ctx, &args),
             Self::Prelude(args) => commands::prelude::run(ctx, &args),
             Self::Prune(args) => commands::prune::run(ctx, &args),
+            Self::Shim(args) => commands::shim::run(ctx, &args),
             Self::Config(args) => commands::config::run(ctx, &args),
             Self::Completions(args) => commands::completions::run(ctx, &args),
         };

@@ -151,6 +151,8 @@ rooms! {
     Download(crate::download::Error),
     /// An archive.
     Archive(crate::archive::Error),
+    /// A shim.
+    Shim(crate::shim::Error),
     /// A command's own.
     Command(crate::commands::Error),
 }

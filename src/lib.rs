@@ -21,6 +21,7 @@ pub mod project;
 pub mod selection;
 pub mod settings;
 pub mod shell;
+pub mod shim;
 pub mod sources;
 pub mod store;
 pub mod version;

@@ -1,13 +1,14 @@
 //! `cudnnm exec`: runs a program so that it finds exactly the active build.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 
 use super::active;
-use super::selected;
+use super::selected::{self, Selected};
 use crate::context::Context;
 use crate::error::Error;
 use crate::prelude;
 use crate::process::{self, Invocation};
+use crate::selection;
 use crate::version::VersionSpec;
 
 /// Run a program with the selected cuDNN, for it and its children only
@@ -39,27 +40,57 @@ pub struct Args {
 /// When no build is selected or installed, or the program can't start.
 pub fn run(ctx: &Context, args: &Args) -> Result<i32, Error> {
     let selected = selected::build(ctx, args.cudnn.as_ref())?;
-    let set = active::variables(ctx, &selected)?;
-    let search_path = set
-        .iter()
-        .find(|(name, _)| name == "PATH")
-        .map(|(_, value)| value.as_os_str());
     let (name, rest) = args
         .program
         .split_first()
         .expect("clap asks for at least one word");
+    launch(ctx, &selected, name, rest.to_vec())
+}
+
+/// Runs the program that a shim stands for with the build selected here. Where none is selected, it runs untouched: a
+/// shim must not take `python` away from folders that have nothing to do with cuDNN.
+///
+/// # Errors
+///
+/// When what is selected is not installed, or the program can't start.
+pub fn launch_shimmed(ctx: &Context, name: &OsStr, args: Vec<OsString>) -> Result<i32, Error> {
+    match selected::build(ctx, None) {
+        Ok(selected) => launch(ctx, &selected, name, args),
+        Err(Error::Selection(selection::Error::NothingSelected)) => {
+            let program = process::find_program(name, ctx.env.var("PATH"), &ctx.cwd)?;
+            Ok(process::run_in_place(Invocation {
+                program,
+                arg0: name.to_owned(),
+                args,
+                set: Vec::new(),
+            })?)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn launch(
+    ctx: &Context,
+    selected: &Selected,
+    name: &OsStr,
+    args: Vec<OsString>,
+) -> Result<i32, Error> {
+    let set = active::variables(ctx, selected)?;
+    let search_path = set
+        .iter()
+        .find(|(name, _)| name == "PATH")
+        .map(|(_, value)| value.as_os_str());
     let program =
         process::find_program(name, search_path.or_else(|| ctx.env.var("PATH")), &ctx.cwd)?;
-    if let Some(option) = prelude::skipped_by(&program, rest) {
+    if let Some(option) = prelude::skipped_by(&program, &args) {
         ctx.output.warning(format!(
             "Python's -{option} skips the cudnnm prelude: a framework with a cuDNN of its own will load that one"
         ));
     }
-    let invocation = Invocation {
+    Ok(process::run_in_place(Invocation {
         program,
-        arg0: name.clone(),
-        args: rest.to_vec(),
+        arg0: name.to_owned(),
+        args,
         set,
-    };
-    Ok(process::run_in_place(invocation)?)
+    })?)
 }

@@ -16,6 +16,7 @@ pub mod list;
 pub mod prelude;
 pub mod prune;
 mod selected;
+pub mod shim;
 pub mod uninstall;
 pub mod use_;
 pub mod which;

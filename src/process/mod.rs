@@ -66,6 +66,18 @@ impl Env {
             .is_some_and(|value| !matches!(value, "0" | "false" | "no" | "off"))
     }
 
+    /// A copy in which these variables have these values.
+    pub fn with(mut self, changes: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        for (name, value) in changes {
+            if cfg!(windows) {
+                self.variables
+                    .retain(|other, _| !other.eq_ignore_ascii_case(&name));
+            }
+            self.variables.insert(name, value);
+        }
+        self
+    }
+
     /// All variables.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables
@@ -91,6 +103,15 @@ impl Env {
         }
         None
     }
+}
+
+/// This program's own file, with links resolved.
+///
+/// # Errors
+///
+/// When the system does not tell.
+pub fn current_exe() -> std::io::Result<PathBuf> {
+    std::env::current_exe().map(|exe| dunce::canonicalize(&exe).unwrap_or(exe))
 }
 
 /// A program to start, complete: nothing is looked up after this.

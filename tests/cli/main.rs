@@ -6,3 +6,5 @@ mod fake;
 #[cfg(target_os = "linux")]
 mod running;
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod shims;
