@@ -178,11 +178,11 @@ mod tests {
 
     const LINUX: &str = "cudnn-8.9.7.29-cuda12";
     const LIB: &str = "/store/cudnn-8.9.7.29-cuda12/lib";
-    const CUBLAS: &str = "/store/cublas-12.1-cuda12/lib";
 
     #[test]
     #[cfg(target_os = "linux")]
     fn the_build_comes_first_then_its_companions_then_the_rest() {
+        const CUBLAS: &str = "/store/cublas-12.1-cuda12/lib";
         let cases: [(&[&str], &[&str]); 4] = [
             (&[], &[LIB, CUBLAS]),
             (
