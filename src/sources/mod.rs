@@ -2,6 +2,8 @@
 
 use crate::error::{Exit, Failure};
 
+pub mod local;
+
 /// A source that can't deliver.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
