@@ -313,7 +313,8 @@ mod tests {
             "cudnn-9.19.0.56-cuda13",
             "cudnn-9.19.0.56-cuda13-jit",
         ];
-        let cases: [(&[&str], Option<&str>, Option<&str>, &str); 9] = [
+        type Case<'a> = (&'a [&'a str], Option<&'a str>, Option<&'a str>, &'a str);
+        let cases: [Case; 9] = [
             (&old, Some("11.3"), None, "8.2.1.32+cuda11.3"),
             (&old, Some("10.2"), None, "8.2.1.32+cuda10.2"),
             (&old, Some("11.7"), None, "8.2.1.32+cuda11.3"),

@@ -19,6 +19,7 @@ use crate::error::{Exit, Failure, IoError};
 use crate::version::BuildId;
 
 mod disk;
+mod projects;
 mod receipt;
 
 pub use disk::{link_or_copy, remove_tree, rename, replace_file};
@@ -54,6 +55,14 @@ pub enum Error {
     NotInstalled {
         /// Which.
         build: String,
+    },
+    /// A folder with a build's name and no receipt in it.
+    #[error("{build} is damaged: `{}` has no receipt", path.display())]
+    Incomplete {
+        /// Which.
+        build: String,
+        /// Its folder.
+        path: PathBuf,
     },
     /// Somebody else holds a lock for too long.
     #[error("another cudnnm has been working on {what} for {} seconds", waited.as_secs())]
@@ -94,7 +103,7 @@ impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Io(error) => error.exit(),
-            Self::NotInstalled { .. } => Exit::NotInstalled,
+            Self::NotInstalled { .. } | Self::Incomplete { .. } => Exit::NotInstalled,
             Self::Busy { .. } | Self::InUse { .. } => Exit::Busy,
             Self::RelativeRoot { .. } => Exit::Usage,
             Self::BadReceipt { .. }
@@ -124,6 +133,9 @@ impl Failure for Error {
                 format!("cudnnm install {build}"),
                 "what is there: cudnnm list".to_owned(),
             ],
+            Self::Incomplete { build, .. } => {
+                vec![format!("put it right with: cudnnm install --force {build}")]
+            }
             Self::Busy { .. } => vec!["wait for it to end, or end it, then try again".to_owned()],
             Self::NoLocks { .. } => vec!["set CUDNNM_ROOT to a folder on a local disk".to_owned()],
             Self::InUse { .. } => vec![

@@ -1,4 +1,10 @@
 //! The real program in a sandbox: a store, a home and a project folder of its own, cleaned variables, no network.
 
 mod choosing;
+#[cfg(target_os = "linux")]
+mod fake;
+#[cfg(target_os = "linux")]
+mod running;
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod shims;

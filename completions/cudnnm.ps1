@@ -1,0 +1,298 @@
+
+using namespace System.Management.Automation
+using namespace System.Management.Automation.Language
+
+Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commandElements = $commandAst.CommandElements
+    $command = @(
+        'cudnnm'
+        for ($i = 1; $i -lt $commandElements.Count; $i++) {
+            $element = $commandElements[$i]
+            if ($element -isnot [StringConstantExpressionAst] -or
+                $element.StringConstantType -ne [StringConstantType]::BareWord -or
+                $element.Value.StartsWith('-') -or
+                $element.Value -eq $wordToComplete) {
+                break
+        }
+        $element.Value
+    }) -join ';'
+
+    $completions = @(switch ($command) {
+        'cudnnm' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('use', 'use', [CompletionResultType]::ParameterValue, 'Choose the cuDNN of this project: writes .cudnn-version into the current folder')
+            [CompletionResult]::new('current', 'current', [CompletionResultType]::ParameterValue, 'Show the cuDNN in force in this folder, and why')
+            [CompletionResult]::new('exec', 'exec', [CompletionResultType]::ParameterValue, 'Run a program with the selected cuDNN, for it and its children only')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the installed cuDNN builds, newest first; an arrow marks the selected one')
+            [CompletionResult]::new('uninstall', 'uninstall', [CompletionResultType]::ParameterValue, 'Remove installed builds')
+            [CompletionResult]::new('which', 'which', [CompletionResultType]::ParameterValue, 'Show the path of a file of the selected cuDNN; of its main library when no file is named')
+            [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
+            [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
+            [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;use' {
+            [CompletionResult]::new('--global', '--global', [CompletionResultType]::ParameterName, 'Choose it for every project that names none')
+            [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Install it first if it is not there')
+            [CompletionResult]::new('--exact', '--exact', [CompletionResultType]::ParameterName, 'Write the exact build and its digest, not the words typed')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;current' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;exec' {
+            [CompletionResult]::new('--cudnn', '--cudnn', [CompletionResultType]::ParameterName, 'Use this version instead of the project''s')
+            [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Install the version first if it is not there')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;list' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;uninstall' {
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Remove every build that matches')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Remove a companion even though installed builds need it')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Only say what would be removed')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;which' {
+            [CompletionResult]::new('--cudnn', '--cudnn', [CompletionResultType]::ParameterName, 'Use this version instead of the project''s')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;env' {
+            [CompletionResult]::new('--cudnn', '--cudnn', [CompletionResultType]::ParameterName, 'Use this version instead of the project''s')
+            [CompletionResult]::new('--shell', '--shell', [CompletionResultType]::ParameterName, 'For which shell; found from SHELL otherwise')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'cudnnm;prelude' {
+            [CompletionResult]::new('--cudnn', '--cudnn', [CompletionResultType]::ParameterName, 'Use this version instead of the project''s')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;prune' {
+            [CompletionResult]::new('--unused', '--unused', [CompletionResultType]::ParameterName, 'Also remove builds that neither a project known from `cudnnm use` nor the default selects')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Only say what would be removed')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;shim' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make launchers, e.g. for python')
+            [CompletionResult]::new('remove', 'remove', [CompletionResultType]::ParameterValue, 'Take launchers away')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'Show the launchers')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;shim;add' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;shim;remove' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;shim;list' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;shim;help' {
+            [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make launchers, e.g. for python')
+            [CompletionResult]::new('remove', 'remove', [CompletionResultType]::ParameterValue, 'Take launchers away')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'Show the launchers')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;shim;help;add' {
+            break
+        }
+        'cudnnm;shim;help;remove' {
+            break
+        }
+        'cudnnm;shim;help;list' {
+            break
+        }
+        'cudnnm;shim;help;help' {
+            break
+        }
+        'cudnnm;config' {
+            [CompletionResult]::new('--unset', '--unset', [CompletionResultType]::ParameterName, 'Back to the default')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;completions' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'cudnnm;help' {
+            [CompletionResult]::new('use', 'use', [CompletionResultType]::ParameterValue, 'Choose the cuDNN of this project: writes .cudnn-version into the current folder')
+            [CompletionResult]::new('current', 'current', [CompletionResultType]::ParameterValue, 'Show the cuDNN in force in this folder, and why')
+            [CompletionResult]::new('exec', 'exec', [CompletionResultType]::ParameterValue, 'Run a program with the selected cuDNN, for it and its children only')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the installed cuDNN builds, newest first; an arrow marks the selected one')
+            [CompletionResult]::new('uninstall', 'uninstall', [CompletionResultType]::ParameterValue, 'Remove installed builds')
+            [CompletionResult]::new('which', 'which', [CompletionResultType]::ParameterValue, 'Show the path of a file of the selected cuDNN; of its main library when no file is named')
+            [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
+            [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
+            [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
+            [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
+            [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;help;use' {
+            break
+        }
+        'cudnnm;help;current' {
+            break
+        }
+        'cudnnm;help;exec' {
+            break
+        }
+        'cudnnm;help;list' {
+            break
+        }
+        'cudnnm;help;uninstall' {
+            break
+        }
+        'cudnnm;help;which' {
+            break
+        }
+        'cudnnm;help;env' {
+            break
+        }
+        'cudnnm;help;prelude' {
+            break
+        }
+        'cudnnm;help;prune' {
+            break
+        }
+        'cudnnm;help;shim' {
+            [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make launchers, e.g. for python')
+            [CompletionResult]::new('remove', 'remove', [CompletionResultType]::ParameterValue, 'Take launchers away')
+            [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'Show the launchers')
+            break
+        }
+        'cudnnm;help;shim;add' {
+            break
+        }
+        'cudnnm;help;shim;remove' {
+            break
+        }
+        'cudnnm;help;shim;list' {
+            break
+        }
+        'cudnnm;help;config' {
+            break
+        }
+        'cudnnm;help;completions' {
+            break
+        }
+        'cudnnm;help;help' {
+            break
+        }
+    })
+
+    $completions.Where{ $_.CompletionText -like "$wordToComplete*" } |
+        Sort-Object -Property ListItemText
+}
