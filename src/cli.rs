@@ -33,6 +33,7 @@ pub struct Cli {
 #[expect(missing_docs, reason = "the help text of each stands with its `Args`")]
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Install(commands::install::Args),
     #[command(name = "use")]
     Use(commands::use_::Args),
     Current(commands::current::Args),
@@ -56,6 +57,7 @@ impl Command {
     /// Whatever ends the command.
     pub fn run(self, ctx: &Context) -> Result<i32, Error> {
         let exit = match self {
+            Self::Install(args) => commands::install::run(ctx, &args),
             Self::Use(args) => commands::use_::run(ctx, &args),
             Self::Current(args) => commands::current::run(ctx, &args),
             Self::Exec(args) => return commands::exec::run(ctx, &args),

@@ -69,6 +69,14 @@ pub(super) struct Whole {
     pub gzip: bool,
 }
 
+/// What an answer's headers promise.
+struct Judged {
+    /// Where its bytes end.
+    stop_at: u64,
+    /// The length of the whole file.
+    total: Option<u64>,
+}
+
 struct Shared<'a> {
     client: &'a Client,
     request: &'a Request<'a>,
@@ -276,7 +284,7 @@ impl Shared<'_> {
             }
             other => other?,
         };
-        let stop_at = self.judge(&response, &known, *at, end, ranged)?;
+        let Judged { stop_at, total } = self.judge(&response, &known, *at, end, ranged)?;
         let url = self.request.url;
         let mut writer = self.part.writer(*at)?;
         let mut buffer = vec![0; 256 << 10];
@@ -295,8 +303,12 @@ impl Shared<'_> {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(self.client.broken(url, *at, &error).into()),
             };
-            if *at == 0 && begin == 0 && count > 0 {
-                self.refuse_page(&response, &buffer[..count])?;
+            if *at == begin {
+                // A login page is not as long as the archive either: say what it is before saying that its size is wrong.
+                if begin == 0 {
+                    self.refuse_page(&response, &buffer[..count])?;
+                }
+                self.check_size(total)?;
             }
             // Others start only when real bytes of the right file have come.
             if let Some(opened) = opened.take() {
@@ -327,7 +339,7 @@ impl Shared<'_> {
         at: u64,
         end: u64,
         ranged: bool,
-    ) -> Result<u64, Stop> {
+    ) -> Result<Judged, Stop> {
         let headers = response.headers();
         let encoding = text(headers, &header::CONTENT_ENCODING).to_ascii_lowercase();
         let gzip = matches!(encoding.as_str(), "gzip" | "x-gzip");
@@ -369,23 +381,15 @@ impl Shared<'_> {
                 });
             }
         }
-        if let (Some(expected), Some(found), false) = (self.request.size, found.total, gzip)
-            && expected != found
-        {
-            return Err(Error::WrongSize { url: shown(self.request.url), found, expected }.into());
-        }
-        if let (Some(limit), Some(needed)) = (self.request.limit, found.total)
-            && needed > limit
-        {
-            return Err(Error::TooLong { url: shown(self.request.url), limit }.into());
-        }
+        // The length of a compressed body says nothing about the file.
+        let announced = found.total.filter(|_| !gzip);
         if partial {
             let total = found.total.or(known.total);
             if known.total.is_none() {
                 self.part.set_head(found)?;
             }
             // A shorter part than asked for is allowed; the rest is asked for again.
-            return Ok(end.min(total.unwrap_or(end)));
+            return Ok(Judged { stop_at: end.min(total.unwrap_or(end)), total: announced });
         }
         if ranged {
             // The whole came instead of its first piece: take it, and nobody else needs to start.
@@ -395,7 +399,17 @@ impl Shared<'_> {
             self.part.start_over()?;
         }
         self.part.set_head(found)?;
-        Ok(length.unwrap_or(u64::MAX))
+        Ok(Judged { stop_at: length.unwrap_or(u64::MAX), total: announced })
+    }
+
+    fn check_size(&self, total: Option<u64>) -> Result<(), Error> {
+        let Some(found) = total else { return Ok(()) };
+        let url = shown(self.request.url);
+        match (self.request.size, self.request.limit) {
+            (Some(expected), _) if expected != found => Err(Error::WrongSize { url, found, expected }),
+            (_, Some(limit)) if found > limit => Err(Error::TooLong { url, limit }),
+            _ => Ok(()),
+        }
     }
 
     /// Where a login or a proxy's notice stands in the way, a web page comes with status 200.

@@ -324,7 +324,7 @@ impl Sources {
     /// # Errors
     ///
     /// When no index has it.
-    pub fn wheels(&self, project: &str) -> Result<Vec<Wheel>, Error> {
+    pub fn wheels(&self, client: &Client, project: &str) -> Result<Vec<Wheel>, Error> {
         let known = self.pages.borrow().iter().find(|(name, _)| name == project).map(|(_, wheels)| wheels.clone());
         if let Some(wheels) = known {
             return Ok(wheels);
@@ -333,7 +333,7 @@ impl Sources {
         for index in &index.indexes {
             self.allowed(&index.url, || format!("the Python index `{}`", shown(&index.url)))?;
         }
-        let wheels = pypi::project(self.client(), index, project)?;
+        let wheels = pypi::project(client, index, project)?;
         self.pages.borrow_mut().push((project.to_owned(), wheels.clone()));
         Ok(wheels)
     }
@@ -348,7 +348,13 @@ impl Sources {
     /// # Errors
     ///
     /// When its server can't be reached or does not have it, or nobody knows its digest and `first_use` is not allowed.
-    pub fn offer(&self, release: &Release, trust: Trust, first_use: bool) -> Result<Offer, Error> {
+    pub fn offer(
+        &self,
+        client: &Client,
+        release: &Release,
+        trust: Trust,
+        first_use: bool,
+    ) -> Result<Offer, Error> {
         let mut offer = match &release.origin {
             Origin::Nvidia { path } => {
                 let url = nvidia::address(&self.nvidia, path)?;
@@ -357,7 +363,7 @@ impl Sources {
                 Offer { server: Server::Nvidia, url, file: release.file.clone(), digests, size, trust }
             }
             Origin::Pypi { project } => {
-                let wheels = self.wheels(project)?;
+                let wheels = self.wheels(client, project)?;
                 let wheel = wheels.iter().find(|wheel| wheel.file == release.file);
                 let wheel = wheel.ok_or_else(|| Error::NoFile { file: release.file.clone() })?;
                 self.allowed(&wheel.url, || format!("`{}`", release.file))?;
@@ -378,7 +384,7 @@ impl Sources {
         };
         if offer.digests.is_empty() && offer.server == Server::Nvidia && offer.url.scheme() != "file" {
             // Beside archives of the old tree NVIDIA has put the digest. That it is missing means only that.
-            match nvidia::digest_beside(self.client(), &offer.url) {
+            match nvidia::digest_beside(client, &offer.url) {
                 Ok(sha256) => {
                     offer.digests.push(Digest { sha256, date: None });
                     offer.trust = Trust::Index;
@@ -466,7 +472,7 @@ impl Sources {
             if !wanted {
                 continue;
             }
-            match self.wheels(&project) {
+            match self.wheels(self.client(), &project) {
                 Ok(wheels) => releases.extend(pypi::builds(&wheels, variant, flavour).into_iter().map(
                     |(build, wheel)| Release {
                         version: build.version,
