@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::installing::{Installed, Options, Plan, Session};
+use super::installing::{Installed, InstalledCompanion, Options, Plan, Session};
 use super::selected;
 use crate::context::Context;
 use crate::error::{Error, Exit};
@@ -34,6 +34,9 @@ pub struct Args {
     /// Ask the sources for versions newer than the built-in list
     #[arg(long)]
     refresh: bool,
+    /// Also install what the build needs beside itself (cuBLAS, NVRTC) and this machine lacks
+    #[arg(long)]
+    with_companions: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -59,6 +62,14 @@ struct Report<'a> {
     schema: u32,
     dry_run: bool,
     builds: Vec<Entry<'a>>,
+    companions: Vec<CompanionEntry>,
+}
+
+#[derive(Serialize)]
+struct CompanionEntry {
+    status: &'static str,
+    companion: String,
+    path: std::path::PathBuf,
 }
 
 #[derive(Serialize)]
@@ -103,9 +114,15 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         }
     }
     let mut entries = Vec::new();
+    let mut companions = Vec::new();
     for plan in &plans {
         if let Some(build) = plan.present.filter(|_| !args.force) {
-            ctx.output.note(format!("{build} is installed already: {}", ctx.store.build_folder(&build).display()));
+            let path = ctx.store.build_folder(&build);
+            ctx.output.note(format!("{build} is installed already: {}", path.display()));
+            if args.with_companions && !args.dry_run {
+                let needs = ctx.store.receipt(&build.folder())?.needs;
+                companions.extend(add_companions(ctx, &session, &build, &needs)?);
+            }
             entries.push(entry(ctx, plan, "present", build));
         } else if args.dry_run {
             if !args.json {
@@ -117,6 +134,11 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
             let started = Instant::now();
             let installed = session.carry_out(plan)?;
             report(ctx, &installed, started);
+            if args.with_companions {
+                companions.extend(add_companions(ctx, &session, &installed.build, &installed.needs)?);
+            } else {
+                session.tell_missing(&installed)?;
+            }
             let status = if installed.already { "present" } else { "installed" };
             let mut entry = entry(ctx, plan, status, installed.build);
             if let Some(origin) = installed.origin {
@@ -129,9 +151,35 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         }
     }
     if args.json {
-        ctx.output.json(&Report { schema: 1, dry_run: args.dry_run, builds: entries });
+        ctx.output.json(&Report { schema: 1, dry_run: args.dry_run, builds: entries, companions });
     }
     Ok(Exit::Done)
+}
+
+/// Installs what the build needs and this machine lacks; says where the rest is.
+fn add_companions(
+    ctx: &Context,
+    session: &Session<'_>,
+    build: &BuildId,
+    names: &[String],
+) -> Result<Vec<CompanionEntry>, Error> {
+    let mut entries = Vec::new();
+    for need in session.needs(build, names)? {
+        if let Some(found) = &need.found {
+            ctx.output.note(format!("{} is there: {}", need.library, found.folder.display()));
+            continue;
+        }
+        let started = Instant::now();
+        let InstalledCompanion { id, already } = session.install_companion(&need, build.platform)?;
+        let path = ctx.store.companion_folder(&id);
+        if !already {
+            let took = duration(started.elapsed());
+            ctx.output.note(format!("installed {id} in {took}: {}", path.display()));
+        }
+        let status = if already { "present" } else { "installed" };
+        entries.push(CompanionEntry { status, companion: id.to_string(), path });
+    }
+    Ok(entries)
 }
 
 /// The specs with the flags laid over them; without any, what this project wants.

@@ -65,12 +65,7 @@ impl Session<'_> {
         }
         let (fetched, offer, build) = self.fetch_any(plan)?;
         let outcome = self.unpack_and_publish(&fetched, &offer, &build);
-        let keep = self.options.keep_archive || self.settings.keep_archives;
-        let worth_keeping = outcome.as_ref().is_err_and(|error| error.exit() != Exit::BadArchive);
-        // A full disk or a kill must not cost the download again; a bad archive is of no use.
-        if fetched.ours && !keep && !worth_keeping {
-            let _ = fs::remove_file(&fetched.path);
-        }
+        self.clear_away(&fetched, outcome.as_ref().err());
         let (published, needs) = outcome?;
         Ok(Installed {
             build,
@@ -85,6 +80,16 @@ impl Session<'_> {
         })
     }
 
+    /// Removes an archive that has served. A full disk or a kill must not cost the download again, so after those it
+    /// stays; a bad archive is of no use to anybody.
+    pub(super) fn clear_away(&self, fetched: &Fetched, failure: Option<&Error>) {
+        let keep = self.options.keep_archive || self.settings.keep_archives;
+        let worth_keeping = failure.is_some_and(|error| error.exit() != Exit::BadArchive);
+        if fetched.ours && !keep && !worth_keeping {
+            let _ = fs::remove_file(&fetched.path);
+        }
+    }
+
     pub(super) fn fetch(
         &self,
         client: &Client,
@@ -93,8 +98,7 @@ impl Session<'_> {
     ) -> Result<(Fetched, Offer), Error> {
         let first_use = self.options.trust_on_first_use;
         let offer = self.sources.offer(client, release, trust, first_use)?;
-        let what = format!("downloading {}", release.build());
-        let fetched = self.fetch_offer(client, &offer, what)?;
+        let fetched = self.fetch_offer(client, &offer, &release.build().to_string())?;
         Ok((fetched, offer))
     }
 
@@ -102,7 +106,7 @@ impl Session<'_> {
         &self,
         client: &Client,
         offer: &Offer,
-        what: String,
+        what: &str,
     ) -> Result<Fetched, Error> {
         let output = self.ctx.output;
         let folder = self.ctx.store.downloads();
@@ -126,9 +130,10 @@ impl Session<'_> {
         };
         let known = offer.size.map_or_else(String::new, |bytes| format!(" ({})", size(bytes)));
         if !output.bars {
-            output.note(format!("{what}{known} from {}", shown(&offer.url)));
+            let host = offer.url.host_str().map_or_else(|| shown(&offer.url), str::to_owned);
+            output.note(format!("downloading {what}{known} from {host}"));
         }
-        let mut progress = Progress::new(output, what, offer.size);
+        let mut progress = Progress::new(output, format!("downloading {what}"), offer.size);
         let fetched = download::fetch(client, &request, &mut |event| match event {
             Event::Arrived { done, total } => progress.set(done, total.or(offer.size)),
             Event::Resumed(bytes) => {

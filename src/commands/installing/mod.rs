@@ -8,19 +8,23 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::selected::{self, Selected};
 use crate::context::Context;
 use crate::download;
 use crate::error::Error;
 use crate::host;
-use crate::manifest::{Digest, Release};
+use crate::manifest::Release;
+use crate::selection::{self, Wish};
 use crate::settings::Settings;
 use crate::sources::{self, Offer, Server, Sources, Surroundings, choice};
 use crate::store::Trust;
 use crate::version::{BuildId, VersionSpec};
 
 mod acquire;
+mod companions;
 
 pub use acquire::Installed;
+pub use companions::{InstalledCompanion, Need};
 
 /// Somebody else's download may take long; its owner is alive as long as the lock is held.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -76,19 +80,24 @@ pub struct Session<'a> {
     down: RefCell<Vec<Server>>,
 }
 
-/// Installs what the spec means if nothing installed matches it, and says which build it is.
+/// The installed build that meets the wish; installed first if there is none.
 ///
 /// # Errors
 ///
 /// When it can't be installed.
-pub fn ensure(ctx: &Context, spec: &VersionSpec) -> Result<BuildId, Error> {
-    let session = Session::new(ctx, Options::default())?;
-    let plan = session.plan(spec)?;
-    if let Some(present) = plan.present {
-        return Ok(present);
+pub fn match_or_install(ctx: &Context, wish: Wish) -> Result<Selected, Error> {
+    let again = wish.clone();
+    match selected::match_installed(ctx, wish) {
+        Err(Error::Selection(selection::Error::NotInstalled { spec, .. })) => {
+            let session = Session::new(ctx, Options::default())?;
+            let plan = session.plan(&spec)?;
+            session.tell(&plan);
+            let installed = session.carry_out(&plan)?;
+            session.tell_missing(&installed)?;
+            selected::match_installed(ctx, again)
+        }
+        other => other,
     }
-    session.tell(&plan);
-    Ok(session.carry_out(&plan)?.build)
 }
 
 impl<'a> Session<'a> {
@@ -214,11 +223,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The order in which servers are asked.
-    pub fn servers(&self) -> &[Server] {
-        &self.servers
-    }
-
     fn fetch_any(&self, plan: &Plan) -> Result<(download::Fetched, Offer, BuildId), Error> {
         let usable: Vec<&(Release, Trust)> = {
             let down = self.down.borrow();
@@ -246,11 +250,6 @@ impl<'a> Session<'a> {
             self.ctx.output.note(format!("{told}; trying {other}, which has {} as well", next.build()));
         }
         unreachable!("a plan has at least one file, and the last one returns")
-    }
-
-    /// A remembered digest of one of the plan's files, for showing it before anything is fetched.
-    pub fn first_digest<'p>(&self, plan: &'p Plan) -> Option<&'p Digest> {
-        plan.files.first()?.0.digests.first()
     }
 }
 
