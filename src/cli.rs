@@ -34,6 +34,8 @@ pub struct Cli {
 pub enum Command {
     /// See [`commands::current`].
     Current(commands::current::Args),
+    /// See [`commands::manifest`].
+    Manifest(commands::manifest::Args),
 }
 
 impl Command {
@@ -45,6 +47,7 @@ impl Command {
     pub fn run(self, ctx: &Context) -> Result<Exit, Error> {
         match self {
             Self::Current(args) => commands::current::run(ctx, &args),
+            Self::Manifest(args) => commands::manifest::run(ctx, &args),
         }
     }
 }

@@ -4,6 +4,8 @@ use crate::error::{Exit, Failure};
 use crate::version::Platform;
 
 pub mod current;
+pub mod manifest;
+pub mod published;
 pub mod selected;
 
 /// Failures that belong to commands rather than to a room below.
