@@ -46,6 +46,7 @@ pub enum Command {
     Prune(commands::prune::Args),
     Venv(commands::venv::Args),
     Shim(commands::shim::Args),
+    Manifest(commands::manifest::Args),
     Config(commands::config::Args),
     Completions(commands::completions::Args),
 }
@@ -70,6 +71,7 @@ impl Command {
             Self::Prune(args) => commands::prune::run(ctx, &args),
             Self::Venv(args) => commands::venv::run(ctx, &args),
             Self::Shim(args) => commands::shim::run(ctx, &args),
+            Self::Manifest(args) => commands::manifest::run(ctx, &args),
             Self::Config(args) => commands::config::run(ctx, &args),
             Self::Completions(args) => commands::completions::run(ctx, &args),
         };
