@@ -126,6 +126,14 @@ fn line(what: &str, done: u64, before: u64, total: Option<u64>, elapsed: Duratio
     text
 }
 
+/// How long something took: as [`duration`], with a decimal where that tells something.
+pub fn took(duration: Duration) -> String {
+    if duration < Duration::from_secs(10) {
+        return format!("{:.1} s", duration.as_secs_f64());
+    }
+    self::duration(duration)
+}
+
 /// `45 s`, `3 min`, `2 h 5 min`.
 pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();

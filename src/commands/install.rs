@@ -9,7 +9,7 @@ use super::selected;
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::output::size;
-use crate::progress::duration;
+use crate::progress::took;
 use crate::sources::Server;
 use crate::version::{BuildId, CudaVersion, Platform, VersionSpec};
 
@@ -173,7 +173,7 @@ fn add_companions(
         let InstalledCompanion { id, already } = session.install_companion(&need, build.platform)?;
         let path = ctx.store.companion_folder(&id);
         if !already {
-            let took = duration(started.elapsed());
+            let took = took(started.elapsed());
             ctx.output.note(format!("installed {id} in {took}: {}", path.display()));
         }
         let status = if already { "present" } else { "installed" };
@@ -236,7 +236,7 @@ fn report(ctx: &Context, installed: &Installed, started: Instant) {
     if installed.already {
         ctx.output.note(format!("{build} has been installed meanwhile: {}", path.display()));
     } else {
-        let took = duration(started.elapsed());
+        let took = took(started.elapsed());
         ctx.output.note(format!("installed {build} in {took}: {}", path.display()));
     }
 }

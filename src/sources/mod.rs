@@ -1,6 +1,6 @@
 //! Where builds come from: NVIDIA's server, the Python index, a local archive or folder.
 //!
-//! [`choice`] picks a build among published ones, [`Sources::offer`] turns one into an address to fetch.
+//! [`Sources::published`] says what there is, [`Sources::offer`] turns one of those into an address to fetch.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -11,12 +11,11 @@ use url::Url;
 
 use crate::download::{self, Client, shown};
 use crate::error::{Exit, Failure, IoError};
-use crate::manifest::{Digest, Origin, Release};
+use crate::manifest::{self, Digest, Origin, Release};
 use crate::process::Env;
 use crate::store::Trust;
 use crate::version::{Requirement, VersionSpec};
 
-pub mod choice;
 mod html;
 pub mod nvidia;
 pub mod pip_index;
@@ -89,24 +88,6 @@ pub enum Error {
         /// As typed.
         name: String,
     },
-    /// No such version.
-    #[error("no published cuDNN matches {spec}")]
-    NotPublished {
-        /// What was wanted.
-        spec: VersionSpec,
-        /// The nearest that are there, as specs.
-        nearest: Vec<String>,
-    },
-    /// The version is there, not like this.
-    #[error("cuDNN {version} is not published {lacking}")]
-    NotPublishedLikeThis {
-        /// The version.
-        version: Requirement,
-        /// `for CUDA 13`, `for linux-x86_64`.
-        lacking: String,
-        /// What there is, as specs.
-        have: Vec<String>,
-    },
 }
 
 impl Error {
@@ -133,7 +114,6 @@ impl Failure for Error {
             Self::NoDigest { .. } => Exit::BadArchive,
             Self::BadIndex { .. } => Exit::Failed,
             Self::UnknownSource { .. } => Exit::Usage,
-            Self::NotPublished { .. } | Self::NotPublishedLikeThis { .. } => Exit::NotPublished,
         }
     }
 
@@ -161,12 +141,6 @@ impl Failure for Error {
             ],
             Self::UnknownSource { .. } => vec!["sources are nvidia and pypi".to_owned()],
             Self::BadIndex { .. } => Vec::new(),
-            Self::NotPublished { nearest: specs, .. } | Self::NotPublishedLikeThis { have: specs, .. } => {
-                let mut hints: Vec<String> =
-                    specs.iter().take(4).map(|spec| format!("cudnnm install {spec}")).collect();
-                hints.push("everything that is published: cudnnm list-remote".to_owned());
-                hints
-            }
         }
     }
 }
@@ -442,13 +416,14 @@ impl Sources {
         let client = self.client().hasty();
         let labels = nvidia::labels(&client, &self.nvidia)?;
         let mut releases = Vec::new();
-        for label in labels {
+        for label in labels.iter().rev() {
+            let Ok(version) = label.parse() else { continue };
             // A four-part wish is met by its release's file; which builds that has shows only inside.
             let wanted = match &spec.requirement {
                 Requirement::Prefix(numbers) if numbers.len() == 4 => {
-                    Requirement::Prefix(numbers[..3].to_vec()).matches(label)
+                    Requirement::Prefix(numbers[..3].to_vec()).matches(version)
                 }
-                requirement => requirement.matches(label),
+                requirement => requirement.matches(version),
             };
             if wanted {
                 let found = nvidia::release(&client, &self.nvidia, label)?;
@@ -466,31 +441,14 @@ impl Sources {
     fn published_by_pypi(&self, spec: &VersionSpec) -> Result<Vec<Release>, Error> {
         let mut releases = Vec::new();
         let mut failure = None;
-        for (project, variant, flavour) in pypi::cudnn_projects() {
-            let wanted = spec.variant.is_none_or(|wanted| wanted.agrees_with(variant))
+        for (project, cuda_major, flavour) in manifest::pypi::PROJECTS {
+            let wanted = spec.variant.is_none_or(|wanted| wanted.major == cuda_major)
                 && spec.flavour.is_none_or(|wanted| wanted == flavour);
             if !wanted {
                 continue;
             }
-            match self.wheels(self.client(), &project) {
-                Ok(wheels) => releases.extend(pypi::builds(&wheels, variant, flavour).into_iter().map(
-                    |(build, wheel)| Release {
-                        version: build.version,
-                        variant,
-                        flavour,
-                        platform: build.platform,
-                        origin: Origin::Pypi { project: project.clone() },
-                        file: wheel.file.clone(),
-                        digests: wheel
-                            .sha256
-                            .iter()
-                            .map(|sha256| Digest { sha256: sha256.clone(), date: None })
-                            .collect(),
-                        size: wheel.size,
-                        cuda_range: None,
-                        fact: Some("the Python index".to_owned()),
-                    },
-                )),
+            match self.wheels(self.client(), project) {
+                Ok(wheels) => releases.extend(pypi::releases(project, &wheels)),
                 Err(Error::NoProject { .. }) => {}
                 Err(error) => failure = Some(error),
             }

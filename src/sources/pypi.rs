@@ -10,7 +10,9 @@ use super::html::{self, Anchor};
 use super::pip_index::{Index, PythonIndex};
 use crate::companion::Dotted;
 use crate::download::{self, Client, Document, shown};
-use crate::version::{BuildId, CudaVersion, CudnnVersion, Flavour, Platform};
+use crate::manifest::pypi::Listed;
+use crate::manifest::{self, Release};
+use crate::version::Platform;
 
 const ACCEPT: &str = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1";
 
@@ -27,7 +29,9 @@ pub struct Wheel {
     pub sha256: Option<String>,
     /// In bytes, where the index tells.
     pub size: Option<u64>,
-    /// Withdrawn by its owner: taken only when asked for by its exact version.
+    /// When it was uploaded, where the index tells.
+    pub uploaded: Option<String>,
+    /// Withdrawn by its owner.
     pub yanked: bool,
 }
 
@@ -119,7 +123,7 @@ fn folder(url: &Url) -> Result<Vec<Wheel>, Error> {
             let name = WheelName::parse(&file)?;
             let url = Url::from_file_path(entry.path()).ok()?;
             let size = entry.metadata().ok()?.len();
-            Some(Wheel { file, name, url, sha256: None, size: Some(size), yanked: false })
+            Some(Wheel { file, name, url, sha256: None, size: Some(size), uploaded: None, yanked: false })
         })
         .collect())
 }
@@ -136,6 +140,8 @@ struct File {
     #[serde(default)]
     hashes: std::collections::BTreeMap<String, String>,
     size: Option<u64>,
+    #[serde(rename = "upload-time")]
+    uploaded: Option<String>,
     #[serde(default)]
     yanked: serde_json::Value,
 }
@@ -153,7 +159,8 @@ pub fn read_page(document: &Document) -> Result<Vec<Wheel>, Error> {
         let wheels = page.files.into_iter().filter_map(|file| {
             let yanked = !matches!(file.yanked, serde_json::Value::Null | serde_json::Value::Bool(false));
             let digest = file.hashes.get("sha256").filter(|digest| is_sha256(digest));
-            wheel(&document.url, file.filename, &file.url, digest.cloned(), file.size, yanked)
+            let wheel = wheel(&document.url, file.filename, &file.url, digest.cloned(), yanked)?;
+            Some(Wheel { size: file.size, uploaded: file.uploaded, ..wheel })
         });
         return Ok(wheels.collect());
     }
@@ -175,7 +182,7 @@ pub fn read_page(document: &Document) -> Result<Vec<Wheel>, Error> {
             .and_then(|(_, fragment)| fragment.split('&').find_map(|part| part.strip_prefix("sha256=")))
             .filter(|digest| is_sha256(digest))
             .map(str::to_owned);
-        wheels.extend(wheel(base, file, &href, digest, None, yanked));
+        wheels.extend(wheel(base, file, &href, digest, yanked));
     }
     if !any && text.contains("<form") {
         return Err(unreadable("it is a web page with a form, as logins have".to_owned()));
@@ -188,7 +195,6 @@ fn wheel(
     file: String,
     href: &str,
     sha256: Option<String>,
-    size: Option<u64>,
     yanked: bool,
 ) -> Option<Wheel> {
     let name = WheelName::parse(&file)?;
@@ -196,7 +202,7 @@ fn wheel(
     url.set_fragment(None);
     let sha256 = sha256.map(|digest| digest.to_ascii_lowercase());
     matches!(url.scheme(), "https" | "http" | "file")
-        .then_some(Wheel { file, name, url, sha256, size, yanked })
+        .then_some(Wheel { file, name, url, sha256, size: None, uploaded: None, yanked })
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -243,40 +249,19 @@ fn platform(tag: &str) -> Option<Platform> {
     }
 }
 
-/// The projects that carry cuDNN, with what they are for.
-pub fn cudnn_projects() -> impl Iterator<Item = (String, CudaVersion, Flavour)> {
-    // A major of the future is asked for by name: see `cudnn_project`.
-    [(11, false), (12, false), (13, false), (12, true), (13, true)].into_iter().map(|(major, jit)| {
-        let variant = CudaVersion::major(major);
-        let flavour = if jit { Flavour::Jit } else { Flavour::Full };
-        (cudnn_project(variant, flavour), variant, flavour)
-    })
-}
-
-/// The project for one CUDA major.
-pub fn cudnn_project(variant: CudaVersion, flavour: Flavour) -> String {
-    match flavour {
-        Flavour::Full => format!("nvidia-cudnn-cu{}", variant.major),
-        Flavour::Jit => format!("nvidia-cudnn-jit-cu{}", variant.major),
-    }
-}
-
-/// The builds among a project's wheels. Placeholders (`.dev0`) and what is no cuDNN version are left out; of two builds
-/// of one version the later is kept.
-pub fn builds(wheels: &[Wheel], variant: CudaVersion, flavour: Flavour) -> Vec<(BuildId, &Wheel)> {
-    let mut found: Vec<(BuildId, &Wheel)> = Vec::new();
-    for wheel in wheels.iter().filter(|wheel| !wheel.yanked) {
-        let Ok(version) = wheel.name.version.parse::<CudnnVersion>() else { continue };
-        for &platform in &wheel.name.platforms {
-            let build = BuildId { version, variant: Some(variant), flavour, platform };
-            match found.iter_mut().find(|(other, _)| *other == build) {
-                Some((_, kept)) if wheel.name.build > kept.name.build => *kept = wheel,
-                Some(_) => {}
-                None => found.push((build, wheel)),
-            }
-        }
-    }
-    found
+/// The builds among a project's wheels, withdrawn ones left out.
+pub fn releases(project: &str, wheels: &[Wheel]) -> Vec<Release> {
+    let listed: Vec<Listed<'_>> = wheels
+        .iter()
+        .filter(|wheel| !wheel.yanked)
+        .map(|wheel| Listed {
+            file: &wheel.file,
+            sha256: wheel.sha256.as_deref(),
+            size: wheel.size,
+            uploaded: wheel.uploaded.as_deref(),
+        })
+        .collect();
+    manifest::pypi::releases(project, &listed)
 }
 
 /// The newest wheel of a companion for one platform.
@@ -377,25 +362,5 @@ mod tests {
         ] {
             assert!(matches!(read_page(&document(kind, body)), Err(Error::NotAnIndex { .. })), "{body}");
         }
-    }
-
-    #[test]
-    fn placeholders_and_older_builds_are_left_out() {
-        let wheel = |file: &str| Wheel {
-            file: file.to_owned(),
-            name: WheelName::parse(file).unwrap(),
-            url: "https://x.example/".parse().unwrap(),
-            sha256: None,
-            size: None,
-            yanked: false,
-        };
-        let wheels = [
-            wheel("nvidia_cudnn_cu11-8.5.0.96-py3-none-manylinux1_x86_64.whl"),
-            wheel("nvidia_cudnn_cu11-8.5.0.96-2-py3-none-manylinux1_x86_64.whl"),
-            wheel("nvidia_cudnn_cu11-2021.12.8.dev0-py3-none-manylinux1_x86_64.whl"),
-        ];
-        let found = builds(&wheels, CudaVersion::major(11), Flavour::Full);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].1.name.build, 2);
     }
 }

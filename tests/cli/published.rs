@@ -164,7 +164,7 @@ impl Market {
                 .iter()
                 .map(|Package { file, bytes }| {
                     serde_json::json!({
-                        "filename": file, "url": format!("../../files/{file}"), "size": bytes.len(),
+                        "filename": file, "url": format!("../../files/{file}"),
                         "hashes": {"sha256": sha256(bytes)}, "yanked": false,
                     })
                 })

@@ -8,15 +8,16 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::published;
 use super::selected::{self, Selected};
 use crate::context::Context;
 use crate::download;
 use crate::error::Error;
 use crate::host;
-use crate::manifest::Release;
+use crate::manifest::{self, Release, Releases};
 use crate::selection::{self, Wish};
 use crate::settings::Settings;
-use crate::sources::{self, Offer, Server, Sources, Surroundings, choice};
+use crate::sources::{self, Offer, Server, Sources, Surroundings};
 use crate::store::Trust;
 use crate::version::{BuildId, VersionSpec};
 
@@ -24,7 +25,7 @@ mod acquire;
 mod companions;
 
 pub use acquire::Installed;
-pub use companions::{InstalledCompanion, Need};
+pub use companions::InstalledCompanion;
 
 /// Somebody else's download may take long; its owner is alive as long as the lock is held.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -73,7 +74,7 @@ pub struct Session<'a> {
     settings: Settings,
     servers: Vec<Server>,
     sources: Sources,
-    known: Vec<Release>,
+    known: Releases,
     found: RefCell<Vec<Release>>,
     licence_named: Cell<bool>,
     /// Servers that could not be reached: not tried again by this command while another has the build.
@@ -134,7 +135,7 @@ impl<'a> Session<'a> {
             settings,
             servers,
             sources,
-            known: Vec::new(),
+            known: published::releases(ctx)?,
             found: RefCell::default(),
             licence_named: Cell::new(false),
             down: RefCell::default(),
@@ -151,17 +152,12 @@ impl<'a> Session<'a> {
             self.look_for_newer(spec)?;
         }
         match self.plan_from_known(spec) {
-            Err(sources::Error::NotPublished { .. } | sources::Error::NotPublishedLikeThis { .. })
+            Err(manifest::Error::UnknownVersion { .. } | manifest::Error::NotLikeThis { .. })
                 if !self.options.refresh && !self.ctx.offline =>
             {
-                let nothing_known = self.known.is_empty() && self.found.borrow().is_empty();
-                match self.look_for_newer(spec) {
-                    Ok(()) => {}
-                    Err(error) if nothing_known => return Err(error.into()),
-                    Err(error) => {
-                        let told = told(&error);
-                        self.ctx.output.note(format!("could not look for newer versions: {told}"));
-                    }
+                if let Err(error) = self.look_for_newer(spec) {
+                    let told = told(&error);
+                    self.ctx.output.note(format!("could not look for newer versions: {told}"));
                 }
                 Ok(self.plan_from_known(spec)?)
             }
@@ -177,33 +173,41 @@ impl<'a> Session<'a> {
         }
         let mut found = self.found.borrow_mut();
         for release in releases {
-            let same = |other: &&Release| (&other.origin, &other.file) == (&release.origin, &release.file);
-            if !self.known.iter().any(|other| same(&other)) && !found.iter().any(|other| same(&other)) {
+            if !self.known.all().iter().chain(found.iter()).any(|other| same_file(other, &release)) {
                 found.push(release);
             }
         }
         Ok(())
     }
 
-    fn plan_from_known(&self, spec: &VersionSpec) -> Result<Plan, sources::Error> {
+    fn plan_from_known(&self, spec: &VersionSpec) -> Result<Plan, manifest::Error> {
         let found = self.found.borrow();
-        let all: Vec<Release> = self.known.iter().chain(found.iter()).cloned().collect();
-        let choice =
-            choice::choose(spec, &all, &self.servers, || host::cuda::machine(&self.ctx.env))?;
+        let both;
+        let releases = if found.is_empty() {
+            &self.known
+        } else {
+            let list = self.known.all().iter().chain(found.iter()).cloned().collect();
+            both = Releases::new(list, self.known.sources().clone());
+            &both
+        };
+        let order: Vec<&str> = self.servers.iter().map(|server| server.name()).collect();
+        let choice = releases.choose(spec, host::cuda::machine(&self.ctx.env), &order)?;
         let trust = |release: &Release| {
-            if self.known.contains(release) { Trust::Manifest } else { Trust::Index }
+            let known = self.known.all().iter().any(|other| same_file(other, release));
+            if known { Trust::Manifest } else { Trust::Index }
         };
         let files: Vec<(Release, Trust)> =
-            choice.releases.iter().map(|release| ((*release).clone(), trust(release))).collect();
+            choice.files.iter().map(|release| ((*release).clone(), trust(release))).collect();
+        let build = files.first().expect("a choice has at least one file").0.build();
         let store = &self.ctx.store;
         let present =
             files.iter().map(|(release, _)| release.build()).find(|build| store.has(&build.folder()));
         Ok(Plan {
             spec: spec.clone(),
-            build: choice.build,
+            build,
             variant_reason: choice.variant_reason,
             files,
-            folder: store.build_folder(&choice.build),
+            folder: store.build_folder(&build),
             present,
         })
     }
@@ -251,6 +255,10 @@ impl<'a> Session<'a> {
         }
         unreachable!("a plan has at least one file, and the last one returns")
     }
+}
+
+fn same_file(a: &Release, b: &Release) -> bool {
+    (&a.origin, &a.file) == (&b.origin, &b.file)
 }
 
 fn about_the_source(error: &Error) -> bool {
