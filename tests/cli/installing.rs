@@ -168,7 +168,7 @@ fn a_version_that_is_not_published_like_this_says_what_there_is() {
     for (spec, lacks) in [
         ("8.2.1+cuda12", "for CUDA 12 on linux-x86_64"),
         ("8.2.1+jit", "as jit on linux-x86_64"),
-        ("8.2.1+linux-sbsa", "for linux-sbsa"),
+        ("8.2.1+windows-arm64", "for windows-arm64"),
     ] {
         sandbox.cudnnm(["install", spec]).exits(3).says(&[
             &format!("cuDNN 8.2.1 is not published {lacks}"),
