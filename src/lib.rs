@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod output;
 pub mod prelude;
 pub mod process;
+pub mod progress;
 pub mod project;
 pub mod selection;
 pub mod settings;
