@@ -52,6 +52,9 @@ _cudnnm() {
             cudnnm,use)
                 cmd="cudnnm__subcmd__use"
                 ;;
+            cudnnm,venv)
+                cmd="cudnnm__subcmd__venv"
+                ;;
             cudnnm,which)
                 cmd="cudnnm__subcmd__which"
                 ;;
@@ -91,6 +94,9 @@ _cudnnm() {
             cudnnm__subcmd__help,use)
                 cmd="cudnnm__subcmd__help__subcmd__use"
                 ;;
+            cudnnm__subcmd__help,venv)
+                cmd="cudnnm__subcmd__help__subcmd__venv"
+                ;;
             cudnnm__subcmd__help,which)
                 cmd="cudnnm__subcmd__help__subcmd__which"
                 ;;
@@ -102,6 +108,12 @@ _cudnnm() {
                 ;;
             cudnnm__subcmd__help__subcmd__shim,remove)
                 cmd="cudnnm__subcmd__help__subcmd__shim__subcmd__remove"
+                ;;
+            cudnnm__subcmd__help__subcmd__venv,attach)
+                cmd="cudnnm__subcmd__help__subcmd__venv__subcmd__attach"
+                ;;
+            cudnnm__subcmd__help__subcmd__venv,detach)
+                cmd="cudnnm__subcmd__help__subcmd__venv__subcmd__detach"
                 ;;
             cudnnm__subcmd__shim,add)
                 cmd="cudnnm__subcmd__shim__subcmd__add"
@@ -127,6 +139,24 @@ _cudnnm() {
             cudnnm__subcmd__shim__subcmd__help,remove)
                 cmd="cudnnm__subcmd__shim__subcmd__help__subcmd__remove"
                 ;;
+            cudnnm__subcmd__venv,attach)
+                cmd="cudnnm__subcmd__venv__subcmd__attach"
+                ;;
+            cudnnm__subcmd__venv,detach)
+                cmd="cudnnm__subcmd__venv__subcmd__detach"
+                ;;
+            cudnnm__subcmd__venv,help)
+                cmd="cudnnm__subcmd__venv__subcmd__help"
+                ;;
+            cudnnm__subcmd__venv__subcmd__help,attach)
+                cmd="cudnnm__subcmd__venv__subcmd__help__subcmd__attach"
+                ;;
+            cudnnm__subcmd__venv__subcmd__help,detach)
+                cmd="cudnnm__subcmd__venv__subcmd__help__subcmd__detach"
+                ;;
+            cudnnm__subcmd__venv__subcmd__help,help)
+                cmd="cudnnm__subcmd__venv__subcmd__help__subcmd__help"
+                ;;
             *)
                 ;;
         esac
@@ -134,7 +164,7 @@ _cudnnm() {
 
     case "${cmd}" in
         cudnnm)
-            opts="-q -h -V --quiet --offline --no-progress --help --version use current exec list uninstall which env prelude prune shim config completions help"
+            opts="-q -h -V --quiet --offline --no-progress --help --version use current exec list uninstall which env prelude prune venv shim config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -230,7 +260,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help)
-            opts="use current exec list uninstall which env prelude prune shim config completions help"
+            opts="use current exec list uninstall which env prelude prune venv shim config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -453,6 +483,48 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__help__subcmd__venv)
+            opts="attach detach"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__venv__subcmd__attach)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__venv__subcmd__detach)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__help__subcmd__which)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -656,6 +728,108 @@ _cudnnm() {
         cudnnm__subcmd__use)
             opts="-q -h --global --install --exact --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__venv)
+            opts="-q -h --quiet --offline --no-progress --help attach detach help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__venv__subcmd__attach)
+            opts="-q -h --cudnn --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cudnn)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__venv__subcmd__detach)
+            opts="-q -h --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__venv__subcmd__help)
+            opts="attach detach help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__venv__subcmd__help__subcmd__attach)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__venv__subcmd__help__subcmd__detach)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__venv__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

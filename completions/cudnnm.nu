@@ -109,6 +109,49 @@ module completions {
     --help(-h)                # Print help
   ]
 
+  # Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can't reach
+  export extern "cudnnm venv" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Write a .pth file into the environment: its Python then opens the selected cuDNN by itself
+  export extern "cudnnm venv attach" [
+    --cudnn: string           # Use this version instead of the project's
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    venv?: path               # The environment's folder; the active one otherwise
+  ]
+
+  # Take that file away again
+  export extern "cudnnm venv detach" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    venv?: path               # The environment's folder; the active one otherwise
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm venv help" [
+  ]
+
+  # Write a .pth file into the environment: its Python then opens the selected cuDNN by itself
+  export extern "cudnnm venv help attach" [
+  ]
+
+  # Take that file away again
+  export extern "cudnnm venv help detach" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm venv help help" [
+  ]
+
   # Manage launchers that run a program with its folder's cuDNN, without typing `cudnnm exec`
   export extern "cudnnm shim" [
     --quiet(-q)               # Say only what was asked for, and errors
@@ -227,6 +270,18 @@ module completions {
 
   # Give back space: partial downloads, kept archives, leftovers, companions that no build needs
   export extern "cudnnm help prune" [
+  ]
+
+  # Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can't reach
+  export extern "cudnnm help venv" [
+  ]
+
+  # Write a .pth file into the environment: its Python then opens the selected cuDNN by itself
+  export extern "cudnnm help venv attach" [
+  ]
+
+  # Take that file away again
+  export extern "cudnnm help venv detach" [
   ]
 
   # Manage launchers that run a program with its folder's cuDNN, without typing `cudnnm exec`

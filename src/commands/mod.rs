@@ -19,6 +19,7 @@ mod selected;
 pub mod shim;
 pub mod uninstall;
 pub mod use_;
+pub mod venv;
 pub mod which;
 
 /// Failures that belong to commands rather than to a room below.

@@ -47,8 +47,36 @@ pub struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// The first place that has this companion for a CUDA major.
     pub fn find(&self, kind: CompanionKind, cuda_major: u32) -> Option<Found> {
-        let libraries = kind.libraries(cuda_major, self.platform);
-        let telling = libraries.first().expect("every kind names a library");
+        let system = || {
+            let telling = self.telling_library(kind, cuda_major);
+            self.system_folders()
+                .find(|folder| folder.join(&telling).is_file())
+        };
+        self.find_outside_system(kind, cuda_major).or_else(|| {
+            system().map(|folder| Found {
+                folder,
+                place: Place::System,
+            })
+        })
+    }
+
+    /// The folders that a launch must add for a build of this CUDA major, in order, each once. What only the system
+    /// has needs no folder: the loader searches there anyway.
+    pub fn folders(&self, cuda_major: u32) -> Vec<PathBuf> {
+        let mut folders = Vec::new();
+        for found in CompanionKind::ALL
+            .iter()
+            .filter_map(|kind| self.find_outside_system(*kind, cuda_major))
+        {
+            if !folders.contains(&found.folder) {
+                folders.push(found.folder);
+            }
+        }
+        folders
+    }
+
+    fn find_outside_system(&self, kind: CompanionKind, cuda_major: u32) -> Option<Found> {
+        let telling = self.telling_library(kind, cuda_major);
         let toolkit = self
             .toolkit_folders(cuda_major)
             .map(|folder| (folder, Place::Toolkit));
@@ -59,27 +87,15 @@ impl Surroundings<'_> {
         let python = self
             .python_folders(kind, cuda_major)
             .map(|folder| (folder, Place::SitePackages));
-        let system = self.system_folders().map(|folder| (folder, Place::System));
         toolkit
             .chain(store)
             .chain(python)
-            .chain(system)
-            .find(|(folder, _)| folder.join(telling).is_file())
+            .find(|(folder, _)| folder.join(&telling).is_file())
             .map(|(folder, place)| Found { folder, place })
     }
 
-    /// The folders that a launch must add for a build of this CUDA major, in order, each once.
-    pub fn folders(&self, cuda_major: u32) -> Vec<PathBuf> {
-        let mut folders = Vec::new();
-        for found in CompanionKind::ALL
-            .iter()
-            .filter_map(|kind| self.find(*kind, cuda_major))
-        {
-            if found.place != Place::System && !folders.contains(&found.folder) {
-                folders.push(found.folder);
-            }
-        }
-        folders
+    fn telling_library(&self, kind: CompanionKind, cuda_major: u32) -> String {
+        kind.libraries(cuda_major, self.platform).swap_remove(0)
     }
 
     fn toolkit_folders(&self, cuda_major: u32) -> impl Iterator<Item = PathBuf> {

@@ -51,6 +51,19 @@ pub fn pasted(build_folder: &Path, name: &str) -> String {
     format!("{setting}{body}")
 }
 
+/// The line of a `.pth` file that does the same at every start of one environment's Python. What `exec` has set wins,
+/// and a store that has gone is no reason to disturb Python.
+pub fn pth_line(prelude_folder: &Path, build_folder: &Path, name: &str) -> String {
+    let file = prelude_folder.join(FILE_NAME);
+    format!(
+        "import os, io; p = {}; s = os.environ.setdefault; os.path.isfile(p) and (s(\"CUDNNM_ACTIVE_PATH\", {}), \
+         s(\"CUDNNM_ACTIVE\", {}), exec(compile(io.open(p, encoding=\"utf-8\").read(), p, \"exec\"), {{\"__name__\": \"cudnnm_prelude\"}}))\n",
+        python_literal(file.as_os_str()),
+        python_literal(build_folder.as_os_str()),
+        python_literal(OsStr::new(name)),
+    )
+}
+
 /// The option that makes this Python skip the prelude, if there is one: `-I`, `-E` or `-S`, also in a bundle (`-Ic`).
 pub fn skipped_by(program: &Path, args: &[OsString]) -> Option<char> {
     let name = program.file_stem()?.to_str()?.to_ascii_lowercase();

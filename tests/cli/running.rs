@@ -308,3 +308,42 @@ fn a_pasted_prelude_needs_no_exec() {
         run.stdout
     );
 }
+
+#[test]
+fn an_attached_environment_needs_no_exec_and_can_be_detached() {
+    let sandbox = Sandbox::new();
+    let build = fake::build(&sandbox, JIT);
+    let venv = sandbox.path("venv");
+    run(Command::new(python())
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&venv))
+    .success();
+    let attach = |action: &str| {
+        let mut args: Vec<OsString> = vec!["venv".into(), action.into(), venv.clone().into()];
+        if action == "attach" {
+            args.extend(["--cudnn".into(), "9".into()]);
+        }
+        sandbox.cudnnm(args).success()
+    };
+    attach("attach");
+    let site = sandbox.path("site");
+    fs::create_dir_all(&site).unwrap();
+    fs::write(site.join("torch.py"), "").unwrap();
+    let opened = || {
+        let code = format!(
+            "import sys; sys.path.insert(0, {site:?}); import torch; \
+             print('libcudnn' in open('/proc/self/maps').read())"
+        );
+        let mut python = Command::new(venv.join("bin").join("python"));
+        sandbox.clean(&mut python);
+        // -I: what an IDE or a Jupyter kernel may do; a .pth file is read all the same.
+        run(python.args(["-I", "-c", &code])).success().stdout
+    };
+    assert_eq!(opened(), "True\n", "{}", build.display());
+    attach("detach");
+    assert_eq!(opened(), "False\n");
+    sandbox
+        .cudnnm(["venv", "attach", "/usr", "--cudnn", "9"])
+        .exits(2)
+        .says(&["is not a virtual environment"]);
+}
