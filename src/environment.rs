@@ -53,6 +53,9 @@ pub const ACTIVE: &str = "CUDNNM_ACTIVE";
 /// The variable that tells the prelude where the active build is.
 pub const ACTIVE_PATH: &str = "CUDNNM_ACTIVE_PATH";
 
+/// The variable that tells the prelude on Windows which folders Python must look for DLLs in.
+pub const ACTIVE_DLLS: &str = "CUDNNM_ACTIVE_DLLS";
+
 impl Active<'_> {
     /// The folder that the loader must search: `bin` on Windows, `lib` elsewhere.
     pub fn library_folder(&self) -> PathBuf {
@@ -105,6 +108,12 @@ impl Active<'_> {
                 value: Value::Text(self.build.to_string()),
             },
         ];
+        if windows {
+            changes.push(Change {
+                name: ACTIVE_DLLS,
+                value: Value::List(libraries),
+            });
+        }
         if let Some(prelude) = self.prelude {
             let value = Value::List(self.in_front(&[prelude.to_owned()], list("PYTHONPATH")));
             changes.push(Change {
@@ -259,6 +268,10 @@ mod tests {
         assert_eq!(elements[0], Path::new("/store").join(folder).join("bin"));
         assert_eq!(elements[2], Path::new("/tools"));
         assert_eq!(value(folder, &[], "LD_LIBRARY_PATH"), None);
+        let Some(Value::List(for_python)) = value(folder, &[], ACTIVE_DLLS) else {
+            panic!("a list")
+        };
+        assert_eq!(for_python, elements[..2]);
     }
 
     #[test]

@@ -82,10 +82,8 @@ fn launch(
         .map(|(_, value)| value.as_os_str());
     let program =
         process::find_program(name, search_path.or_else(|| ctx.env.var("PATH")), &ctx.cwd)?;
-    if let Some(option) = prelude::skipped_by(&program, &args) {
-        ctx.output.warning(format!(
-            "Python's -{option} skips the cudnnm prelude: a framework with a cuDNN of its own will load that one"
-        ));
+    if let Some(skipped) = prelude::skipped_by(&program, &args) {
+        ctx.output.warning(skipped);
     }
     Ok(process::run_in_place(Invocation {
         program,
