@@ -1,15 +1,17 @@
 //! `cudnnm exec`: runs a program so that it finds exactly the active build.
 
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use super::active;
 use super::selected::{self, Selected};
 use crate::context::Context;
+use crate::environment;
 use crate::error::Error;
 use crate::prelude;
 use crate::process::{self, Invocation};
 use crate::selection;
-use crate::version::VersionSpec;
+use crate::version::{BuildId, VersionSpec};
 
 /// Run a program with the selected cuDNN, for it and its children only
 #[derive(Debug, clap::Args)]
@@ -85,10 +87,31 @@ fn launch(
     if let Some(skipped) = prelude::skipped_by(&program, &args) {
         ctx.output.warning(skipped);
     }
+    if let Some(file) = stronger_copy(ctx, &selected.build, &program) {
+        ctx.output.warning(format!(
+            "Windows loads `{}` before the selected cuDNN: it lies where every program looks first",
+            file.display()
+        ));
+    }
     Ok(process::run_in_place(Invocation {
         program,
         arg0: name.to_owned(),
         args,
         set,
     })?)
+}
+
+/// A copy of the main library in the two places that Windows searches before `PATH`: the program's own folder, and
+/// System32, where old guides told people to put it.
+fn stronger_copy(ctx: &Context, build: &BuildId, program: &Path) -> Option<PathBuf> {
+    if !cfg!(windows) {
+        return None;
+    }
+    let name = environment::main_library(build);
+    let system = ctx.env.path("SystemRoot").map(|root| root.join("System32"));
+    [program.parent().map(Path::to_owned), system]
+        .into_iter()
+        .flatten()
+        .map(|folder| folder.join(&name))
+        .find(|file| file.is_file())
 }
