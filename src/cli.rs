@@ -33,6 +33,7 @@ pub struct Cli {
 #[expect(missing_docs, reason = "the help text of each stands with its `Args`")]
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Install(commands::install::Args),
     #[command(name = "use")]
     Use(commands::use_::Args),
     Current(commands::current::Args),
@@ -45,6 +46,7 @@ pub enum Command {
     Prune(commands::prune::Args),
     Venv(commands::venv::Args),
     Shim(commands::shim::Args),
+    Manifest(commands::manifest::Args),
     Config(commands::config::Args),
     Completions(commands::completions::Args),
 }
@@ -57,6 +59,7 @@ impl Command {
     /// Whatever ends the command.
     pub fn run(self, ctx: &Context) -> Result<i32, Error> {
         let exit = match self {
+            Self::Install(args) => commands::install::run(ctx, &args),
             Self::Use(args) => commands::use_::run(ctx, &args),
             Self::Current(args) => commands::current::run(ctx, &args),
             Self::Exec(args) => return commands::exec::run(ctx, &args),
@@ -68,6 +71,7 @@ impl Command {
             Self::Prune(args) => commands::prune::run(ctx, &args),
             Self::Venv(args) => commands::venv::run(ctx, &args),
             Self::Shim(args) => commands::shim::run(ctx, &args),
+            Self::Manifest(args) => commands::manifest::run(ctx, &args),
             Self::Config(args) => commands::config::run(ctx, &args),
             Self::Completions(args) => commands::completions::run(ctx, &args),
         };

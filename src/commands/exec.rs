@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::active;
+use super::installing;
 use super::selected::{self, Selected};
 use crate::context::Context;
 use crate::environment;
@@ -41,7 +42,12 @@ pub struct Args {
 ///
 /// When no build is selected or installed, or the program can't start.
 pub fn run(ctx: &Context, args: &Args) -> Result<i32, Error> {
-    let selected = selected::build(ctx, args.cudnn.as_ref())?;
+    let wish = selected::wish(ctx, args.cudnn.as_ref())?;
+    let selected = if args.install {
+        installing::match_or_install(ctx, wish)?
+    } else {
+        selected::match_installed(ctx, wish)?
+    };
     let (name, rest) = args
         .program
         .split_first()

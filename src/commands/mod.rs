@@ -12,9 +12,13 @@ pub mod config;
 pub mod current;
 pub mod env;
 pub mod exec;
+pub mod install;
+mod installing;
 pub mod list;
+pub mod manifest;
 pub mod prelude;
 pub mod prune;
+mod published;
 mod selected;
 pub mod shim;
 pub mod uninstall;
@@ -40,6 +44,16 @@ pub enum Error {
         build: String,
         /// For what.
         platform: Platform,
+    },
+    /// An archive that holds something else than its source promised.
+    #[error("`{file}` holds {found}, not {promised}")]
+    NotAsPromised {
+        /// The archive.
+        file: String,
+        /// What is inside.
+        found: String,
+        /// What should be.
+        promised: String,
     },
     /// Not a spec.
     #[error("this names no cuDNN version")]
@@ -77,6 +91,7 @@ impl Failure for Error {
         match self {
             Self::Usage { .. } | Self::BadSpec(_) | Self::Ambiguous { .. } => Exit::Usage,
             Self::ForeignPlatform { .. } => Exit::Incompatible,
+            Self::NotAsPromised { .. } => Exit::BadArchive,
             Self::CompanionInUse { .. } => Exit::Busy,
             Self::NoSuchFile { .. } => Exit::Failed,
         }
@@ -85,7 +100,7 @@ impl Failure for Error {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Usage { hint, .. } => hint.iter().cloned().collect(),
-            Self::ForeignPlatform { .. } | Self::BadSpec(_) => Vec::new(),
+            Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => Vec::new(),
             Self::Ambiguous { spec, builds } => vec![
                 format!("name one: cudnnm uninstall {}", builds[0]),
                 format!(

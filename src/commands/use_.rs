@@ -1,6 +1,6 @@
 //! `cudnnm use`: makes a version the one of this project, or of all.
 
-use super::selected;
+use super::{installing, selected};
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::project;
@@ -32,14 +32,15 @@ pub struct Args {
 ///
 /// When no installed build matches; nothing is written then.
 pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
-    let reason = Reason::Flag;
-    let selected = selected::match_installed(
-        ctx,
-        Wish {
-            spec: args.spec.clone(),
-            reason,
-        },
-    )?;
+    let wish = Wish {
+        spec: args.spec.clone(),
+        reason: Reason::Flag,
+    };
+    let selected = if args.install {
+        installing::match_or_install(ctx, wish)?
+    } else {
+        selected::match_installed(ctx, wish)?
+    };
     let build = selected.build;
     if args.global {
         let path = ctx.store.settings_file();

@@ -23,7 +23,7 @@ mod projects;
 mod receipt;
 
 pub use disk::{link_or_copy, remove_tree, rename, replace_file};
-pub use receipt::{FileRecord, Package, Receipt, Signatures, Trust, now_utc};
+pub use receipt::{SCHEMA as RECEIPT_SCHEMA, FileRecord, Package, Receipt, Signatures, Trust, now_utc};
 
 /// The name of the receipt inside a build's folder.
 pub const RECEIPT: &str = "receipt.toml";
@@ -211,6 +211,11 @@ impl Store {
     /// Partial and kept archives.
     pub fn downloads(&self) -> PathBuf {
         self.internal().join("downloads")
+    }
+
+    /// Small answers worth remembering.
+    pub fn cache(&self) -> PathBuf {
+        self.internal().join("cache")
     }
 
     /// Python preludes.
