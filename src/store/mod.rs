@@ -33,6 +33,10 @@ pub use verify::{Damage, DamageKind};
 /// The name of the receipt inside a build's folder.
 pub const RECEIPT: &str = "receipt.toml";
 
+/// What a person is told when [`Store::publish`] has to wait.
+pub const HELD: &str =
+    "waiting for another program, probably an antivirus, to let go of the new files";
+
 /// What can go wrong in the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -336,6 +340,9 @@ impl Store {
     /// With `replace`, a folder that has the name goes into the trash first. Without, an existing complete one wins and
     /// the staged one is dropped: somebody else was faster, and the result is what we wanted.
     ///
+    /// `waiting` is called once when that takes longer than two seconds: on Windows an antivirus may still be reading the
+    /// new files.
+    ///
     /// # Errors
     ///
     /// When the rename fails; the store is then as before.
@@ -344,8 +351,10 @@ impl Store {
         staging: Staging,
         folder: &str,
         replace: bool,
+        waiting: impl FnOnce(),
     ) -> Result<Published, Error> {
         let target = self.root.join(folder);
+        let mut waiting = Some(waiting);
         for _ in 0..16 {
             if target.exists() {
                 if !replace && self.has(folder) {
@@ -354,7 +363,12 @@ impl Store {
                 // Without a receipt it is not a build: something that an interrupted copy by hand left, say.
                 self.discard(folder)?;
             }
-            match disk::rename(&staging.path, &target) {
+            let waiting = || {
+                if let Some(waiting) = waiting.take() {
+                    waiting();
+                }
+            };
+            match disk::publish(&staging.path, &target, waiting) {
                 Ok(()) => return Ok(Published::New),
                 // Between the check and the rename another process published the same name.
                 Err(_) if target.exists() => {}
@@ -460,18 +474,10 @@ impl Store {
             Ok(()) => Ok(()),
             // Another process took it away first: that is what we wanted.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(source)
-                if cfg!(windows)
-                    && matches!(
-                        source.kind(),
-                        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ResourceBusy
-                    ) =>
-            {
-                Err(Error::InUse {
-                    what: folder.to_owned(),
-                    source,
-                })
-            }
+            Err(source) if disk::in_use(&source) => Err(Error::InUse {
+                what: folder.to_owned(),
+                source,
+            }),
             Err(error) => Err(IoError::at("move away", &path)(error).into()),
         }
     }
@@ -583,7 +589,9 @@ mod tests {
         let staging = stage(&store, "");
         assert!(store.contents().unwrap().builds.is_empty());
         assert_eq!(
-            store.publish(staging, &build().folder(), false).unwrap(),
+            store
+                .publish(staging, &build().folder(), false, || ())
+                .unwrap(),
             Published::New
         );
         assert_eq!(store.contents().unwrap().builds, [build()]);
@@ -597,13 +605,16 @@ mod tests {
         let (first, second, third) = (stage(&store, "1"), stage(&store, "2"), stage(&store, "3"));
         let name = build().folder();
         let receipt = || fs::read_to_string(store.build_folder(&build()).join(RECEIPT)).unwrap();
-        store.publish(first, &name, false).unwrap();
+        store.publish(first, &name, false, || ()).unwrap();
         assert_eq!(
-            store.publish(second, &name, false).unwrap(),
+            store.publish(second, &name, false, || ()).unwrap(),
             Published::AlreadyThere
         );
         assert_eq!(receipt(), "1");
-        assert_eq!(store.publish(third, &name, true).unwrap(), Published::New);
+        assert_eq!(
+            store.publish(third, &name, true, || ()).unwrap(),
+            Published::New
+        );
         assert_eq!(receipt(), "3");
     }
 
@@ -627,7 +638,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path().to_owned());
         let staging = stage(&store, "");
-        store.publish(staging, &build().folder(), false).unwrap();
+        store
+            .publish(staging, &build().folder(), false, || ())
+            .unwrap();
         store.remove(&build().folder()).unwrap();
         assert!(store.contents().unwrap().builds.is_empty());
         assert!(matches!(

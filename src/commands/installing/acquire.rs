@@ -205,7 +205,9 @@ impl Session<'_> {
             files: unpacked.files,
         };
         write_receipt(staging.path(), &receipt)?;
-        let published = store.publish(staging, &build.folder(), self.options.force)?;
+        let published = store.publish(staging, &build.folder(), self.options.force, || {
+            self.ctx.output.note(crate::store::HELD)
+        })?;
         Ok((published, unpacked.needs))
     }
 

@@ -220,7 +220,9 @@ impl Session<'_> {
             files: unpacked.files,
         };
         super::acquire::write_receipt(staging.path(), &receipt)?;
-        store.publish(staging, &expected.folder(), false)?;
+        store.publish(staging, &expected.folder(), false, || {
+            self.ctx.output.note(crate::store::HELD)
+        })?;
         Ok(())
     }
 }
