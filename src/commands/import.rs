@@ -14,7 +14,9 @@ use crate::output::{size, table};
 use crate::process;
 use crate::progress::Progress;
 use crate::sources::local;
-use crate::store::{Package, Published, RECEIPT, RECEIPT_SCHEMA, Receipt, Staging, Trust, now_utc};
+use crate::store::{
+    HELD, Package, Published, RECEIPT, RECEIPT_SCHEMA, Receipt, Staging, Trust, now_utc,
+};
 use crate::version::{BuildId, Flavour};
 
 /// Adopt a cuDNN that is already on this machine; without a path, list those that are found
@@ -290,7 +292,12 @@ fn publish(
     };
     let path = staging.path().join(RECEIPT);
     fs::write(&path, receipt.to_toml()).map_err(IoError::at("write", &path))?;
-    let status = match ctx.store.publish(staging, &build.folder(), args.force)? {
+    let published = ctx
+        .store
+        .publish(staging, &build.folder(), args.force, || {
+            ctx.output.note(HELD);
+        })?;
+    let status = match published {
         Published::New => "imported",
         Published::AlreadyThere => "present",
     };
