@@ -32,8 +32,12 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// See [`commands::compat`].
+    Compat(commands::compat::Args),
     /// See [`commands::current`].
     Current(commands::current::Args),
+    /// See [`commands::list_remote`].
+    ListRemote(commands::list_remote::Args),
     /// See [`commands::manifest`].
     Manifest(commands::manifest::Args),
 }
@@ -46,7 +50,9 @@ impl Command {
     /// Whatever ends the command.
     pub fn run(self, ctx: &Context) -> Result<Exit, Error> {
         match self {
+            Self::Compat(args) => commands::compat::run(ctx, &args),
             Self::Current(args) => commands::current::run(ctx, &args),
+            Self::ListRemote(args) => commands::list_remote::run(ctx, &args),
             Self::Manifest(args) => commands::manifest::run(ctx, &args),
         }
     }

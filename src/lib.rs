@@ -7,6 +7,7 @@
 pub mod archive;
 pub mod cli;
 pub mod commands;
+pub mod compat;
 pub mod companion;
 pub mod context;
 pub mod download;

@@ -3,7 +3,9 @@
 use crate::error::{Exit, Failure};
 use crate::version::Platform;
 
+pub mod compat;
 pub mod current;
+pub mod list_remote;
 pub mod manifest;
 pub mod published;
 pub mod selected;
