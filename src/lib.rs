@@ -7,8 +7,8 @@
 pub mod archive;
 pub mod cli;
 pub mod commands;
-pub mod compat;
 pub mod companion;
+pub mod compat;
 pub mod context;
 pub mod download;
 pub mod error;
