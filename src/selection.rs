@@ -369,7 +369,8 @@ mod tests {
         ];
         let split = ["cudnn-9.15.0.57-cuda12", "cudnn-9.15.0.58-cuda13"];
         let single = ["cudnn-8.0.5.39-cuda11.0", "cudnn-8.0.5.39-cuda11.1"];
-        let cases: [(&[&str], Option<&str>, Option<&str>, &str); 14] = [
+        type Case<'a> = (&'a [&'a str], Option<&'a str>, Option<&'a str>, &'a str);
+        let cases: [Case; 14] = [
             (&old, Some("11.0"), None, "8.2.1.32+cuda11.3"),
             (&old, None, Some("11.1"), "8.2.1.32+cuda11.3"),
             (&single, Some("11.0"), None, "8.0.5.39+cuda11.0"),
