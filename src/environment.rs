@@ -5,7 +5,8 @@
 //!
 //! Our folders come first. Empty elements are dropped (an empty element of `LD_LIBRARY_PATH` is the current folder, a
 //! way to load anything), doubled ones too, and so is every other build of our own store: after a nested `exec` only
-//! the innermost build may be found.
+//! the innermost build may be found. A folder that by its name holds nothing but another cuDNN goes as well: see
+//! `shadows`. All this is decided from the text of the paths; a launch reads no folder for it.
 
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,9 @@ pub const ACTIVE: &str = "CUDNNM_ACTIVE";
 
 /// The variable that tells the prelude where the active build is.
 pub const ACTIVE_PATH: &str = "CUDNNM_ACTIVE_PATH";
+
+/// The variable that tells the prelude on Windows which folders Python must look for DLLs in.
+pub const ACTIVE_DLLS: &str = "CUDNNM_ACTIVE_DLLS";
 
 impl Active<'_> {
     /// The folder that the loader must search: `bin` on Windows, `lib` elsewhere.
@@ -104,6 +108,12 @@ impl Active<'_> {
                 value: Value::Text(self.build.to_string()),
             },
         ];
+        if windows {
+            changes.push(Change {
+                name: ACTIVE_DLLS,
+                value: Value::List(libraries),
+            });
+        }
         if let Some(prelude) = self.prelude {
             let value = Value::List(self.in_front(&[prelude.to_owned()], list("PYTHONPATH")));
             changes.push(Change {
@@ -115,14 +125,56 @@ impl Active<'_> {
     }
 
     fn in_front(&self, ours: &[PathBuf], present: Vec<PathBuf>) -> Vec<PathBuf> {
+        let windows = self.build.platform.is_windows();
+        let store = folded(self.store, windows);
         let mut elements = ours.to_vec();
+        let mut seen: Vec<PathBuf> = ours.iter().map(|path| folded(path, windows)).collect();
         for element in present {
-            let foreign = !element.starts_with(self.store);
-            if !element.as_os_str().is_empty() && foreign && !elements.contains(&element) {
+            let key = folded(&element, windows);
+            let dropped = element.as_os_str().is_empty()
+                || key.starts_with(&store)
+                || seen.contains(&key)
+                || shadows(&element, self.build.version.major);
+            if !dropped {
                 elements.push(element);
+                seen.push(key);
             }
         }
         elements
+    }
+}
+
+/// Whether a folder holds, by its name alone, another cuDNN that could slip into a process of this major: NVIDIA's own
+/// installation `NVIDIA\\CUDNN\\v9.3\\bin\\12.6`, or a wheel's `nvidia/cudnn/lib`.
+///
+/// It would stand behind ours and so lose every name that ours has. But cuDNN 9.20 to 9.22 open parts by name that they
+/// do not bring (`cudnn_engines_tensor_ir`), and `jit` builds lack most: those names would be found there, of another
+/// version, which ends in `CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH` at the first convolution (pytorch#188892). A folder
+/// of another major has other file names and stays; a toolkit's `bin` stays, because more than cuDNN is in it.
+fn shadows(folder: &Path, major: u32) -> bool {
+    let names: Vec<String> = folder
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy().to_ascii_lowercase())
+        .collect();
+    let Some(at) = names
+        .windows(2)
+        .position(|pair| pair[0] == "nvidia" && pair[1] == "cudnn")
+    else {
+        return false;
+    };
+    let other_major = names.get(at + 2).is_some_and(|name| {
+        let number = name.strip_prefix('v').and_then(|v| v.split('.').next());
+        number.is_some_and(|number| number.parse::<u32>().is_ok_and(|number| number != major))
+    });
+    !other_major
+}
+
+/// A path as the platform compares it. Windows ignores case; ASCII is enough to find the same folder written twice, and
+/// for other letters a double costs nothing but its place.
+fn folded(path: &Path, windows: bool) -> PathBuf {
+    match path.to_str() {
+        Some(text) if windows => PathBuf::from(text.to_ascii_lowercase()),
+        _ => path.to_owned(),
     }
 }
 
@@ -216,6 +268,59 @@ mod tests {
         assert_eq!(elements[0], Path::new("/store").join(folder).join("bin"));
         assert_eq!(elements[2], Path::new("/tools"));
         assert_eq!(value(folder, &[], "LD_LIBRARY_PATH"), None);
+        let Some(Value::List(for_python)) = value(folder, &[], ACTIVE_DLLS) else {
+            panic!("a list")
+        };
+        assert_eq!(for_python, elements[..2]);
+    }
+
+    #[test]
+    fn another_cudnn_of_the_same_major_leaves_the_path() {
+        let cases = [
+            ("/Program Files/NVIDIA/CUDNN/v9.3/bin/12.6", 9, true),
+            ("/program files/nvidia/cudnn/v9.3/bin", 9, true),
+            ("/Program Files/NVIDIA/CUDNN/v8.9/bin", 9, false),
+            ("/Program Files/NVIDIA/CUDNN/v10.0/bin", 10, true),
+            (
+                "/venv/lib/python3.11/site-packages/nvidia/cudnn/lib",
+                8,
+                true,
+            ),
+            (
+                "/venv/lib/python3.11/site-packages/nvidia/cublas/lib",
+                8,
+                false,
+            ),
+            (
+                "/Program Files/NVIDIA GPU Computing Toolkit/CUDA/v12.6/bin",
+                9,
+                false,
+            ),
+            ("/opt/cudnn/lib", 9, false),
+            ("/nvidia", 9, false),
+        ];
+        for (folder, major, expected) in cases {
+            assert_eq!(shadows(Path::new(folder), major), expected, "{folder}");
+        }
+    }
+
+    #[test]
+    fn windows_paths_are_one_whatever_their_case() {
+        let folder = if cfg!(windows) {
+            "cudnn-8.9.7.29-cuda12"
+        } else {
+            "cudnn-8.9.7.29-cuda12-windows-x86_64"
+        };
+        let present = [
+            "/Tools",
+            "/tools",
+            "/TOOLS/",
+            "/STORE/cudnn-9.1.0.70-cuda12/bin",
+        ];
+        let Some(Value::List(elements)) = value(folder, &[("PATH", &present)], "PATH") else {
+            panic!("a list")
+        };
+        assert_eq!(elements[2..], [PathBuf::from("/Tools")]);
     }
 
     #[test]

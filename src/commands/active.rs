@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::Error as CommandError;
 use super::selected::Selected;
 use crate::context::Context;
-use crate::environment::{Active, Change, Value};
+use crate::environment::{self, Active, Change, Value};
 use crate::error::Error;
 use crate::host::companions::Surroundings;
 use crate::version::Platform;
@@ -76,6 +76,15 @@ pub fn value(change: &Change) -> Result<OsString, Error> {
         Value::Path(path) => path.into(),
         Value::List(elements) => process::join_list(change.name, elements)?,
     })
+}
+
+/// The build's library folder and those of its companions, in search order.
+pub fn library_folders(ctx: &Context, selected: &Selected) -> Vec<PathBuf> {
+    let folder = ctx.store.build_folder(&selected.build);
+    let own = environment::library_folder(&folder, &selected.build);
+    std::iter::once(own)
+        .chain(companion_folders(ctx, selected))
+        .collect()
 }
 
 /// Where the libraries lie that this build needs beside itself. Only folders that have them are named.

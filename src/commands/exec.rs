@@ -1,16 +1,18 @@
 //! `cudnnm exec`: runs a program so that it finds exactly the active build.
 
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use super::active;
 use super::installing;
 use super::selected::{self, Selected};
 use crate::context::Context;
+use crate::environment;
 use crate::error::Error;
 use crate::prelude;
 use crate::process::{self, Invocation};
 use crate::selection;
-use crate::version::VersionSpec;
+use crate::version::{BuildId, VersionSpec};
 
 /// Run a program with the selected cuDNN, for it and its children only
 #[derive(Debug, clap::Args)]
@@ -88,9 +90,13 @@ fn launch(
         .map(|(_, value)| value.as_os_str());
     let program =
         process::find_program(name, search_path.or_else(|| ctx.env.var("PATH")), &ctx.cwd)?;
-    if let Some(option) = prelude::skipped_by(&program, &args) {
+    if let Some(skipped) = prelude::skipped_by(&program, &args) {
+        ctx.output.warning(skipped);
+    }
+    if let Some(file) = stronger_copy(ctx, &selected.build, &program) {
         ctx.output.warning(format!(
-            "Python's -{option} skips the cudnnm prelude: a framework with a cuDNN of its own will load that one"
+            "Windows loads `{}` before the selected cuDNN: it lies where every program looks first",
+            file.display()
         ));
     }
     Ok(process::run_in_place(Invocation {
@@ -99,4 +105,19 @@ fn launch(
         args,
         set,
     })?)
+}
+
+/// A copy of the main library in the two places that Windows searches before `PATH`: the program's own folder, and
+/// System32, where old guides told people to put it.
+fn stronger_copy(ctx: &Context, build: &BuildId, program: &Path) -> Option<PathBuf> {
+    if !cfg!(windows) {
+        return None;
+    }
+    let name = environment::main_library(build);
+    let system = ctx.env.path("SystemRoot").map(|root| root.join("System32"));
+    [program.parent().map(Path::to_owned), system]
+        .into_iter()
+        .flatten()
+        .map(|folder| folder.join(&name))
+        .find(|file| file.is_file())
 }

@@ -1,9 +1,9 @@
 //! `cudnnm prelude`: the Python prelude, for pasting where `exec` can't reach.
 
-use super::selected;
+use super::{active, selected};
 use crate::context::Context;
 use crate::error::{Error, Exit};
-use crate::prelude;
+use crate::prelude::Target;
 use crate::version::VersionSpec;
 
 /// Print Python code that makes the selected cuDNN win, to paste before the first import
@@ -25,7 +25,11 @@ pub struct Args {
 pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     let selected = selected::build(ctx, args.cudnn.as_ref())?;
     let folder = ctx.store.build_folder(&selected.build);
-    ctx.output
-        .raw(prelude::pasted(&folder, &selected.build.to_string()).as_bytes());
+    let target = Target {
+        folder: &folder,
+        name: &selected.build.to_string(),
+        libraries: &active::library_folders(ctx, &selected),
+    };
+    ctx.output.raw(target.pasted().as_bytes());
     Ok(Exit::Done)
 }

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::{Error as CommandError, selected};
+use super::{Error as CommandError, active, selected};
 use crate::context::Context;
 use crate::error::{Error, Exit, IoError};
 use crate::host::companions::site_packages;
+use crate::prelude::{self, Target};
+use crate::store;
 use crate::version::VersionSpec;
-use crate::{prelude, store};
 
 /// Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can't reach
 #[derive(Debug, clap::Args)]
@@ -50,7 +51,12 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
             let selected = selected::build(ctx, cudnn.as_ref())?;
             let folder = ctx.store.build_folder(&selected.build);
             let name = selected.build.to_string();
-            let line = prelude::pth_line(&prelude::ensure(&ctx.store)?, &folder, &name);
+            let target = Target {
+                folder: &folder,
+                name: &name,
+                libraries: &active::library_folders(ctx, &selected),
+            };
+            let line = target.pth_line(&prelude::ensure(&ctx.store)?);
             for file in &files {
                 store::replace_file(file, line.as_bytes())?;
                 ctx.output.note(format!(

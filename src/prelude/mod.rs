@@ -6,6 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use crate::environment;
 use crate::error::IoError;
 use crate::store::{self, Store};
 
@@ -37,46 +38,123 @@ pub fn ensure(store: &Store) -> Result<PathBuf, IoError> {
     Ok(folder)
 }
 
-/// The prelude for pasting into a program or notebook, with the build's folder written into it.
-pub fn pasted(build_folder: &Path, name: &str) -> String {
-    let setting = format!(
-        "import os\nos.environ[\"CUDNNM_ACTIVE_PATH\"] = {}\nos.environ[\"CUDNNM_ACTIVE\"] = {}\n",
-        python_literal(build_folder.as_os_str()),
-        python_literal(OsStr::new(name)),
-    );
-    // The comment at the top tells of a file in the store; a pasted copy is not that.
-    let body = TEXT
-        .split_once("import os\n")
-        .map_or(TEXT, |(_, body)| body);
-    format!("{setting}{body}")
+/// What a prelude that `exec` did not start must be told.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The build's folder.
+    pub folder: &'a Path,
+    /// The build, as people name it.
+    pub name: &'a str,
+    /// Its library folder and its companions'.
+    pub libraries: &'a [PathBuf],
 }
 
-/// The line of a `.pth` file that does the same at every start of one environment's Python. What `exec` has set wins,
-/// and a store that has gone is no reason to disturb Python.
-pub fn pth_line(prelude_folder: &Path, build_folder: &Path, name: &str) -> String {
-    let file = prelude_folder.join(FILE_NAME);
-    format!(
-        "import os, io; p = {}; s = os.environ.setdefault; os.path.isfile(p) and (s(\"CUDNNM_ACTIVE_PATH\", {}), \
-         s(\"CUDNNM_ACTIVE\", {}), exec(compile(io.open(p, encoding=\"utf-8\").read(), p, \"exec\"), {{\"__name__\": \"cudnnm_prelude\"}}))\n",
-        python_literal(file.as_os_str()),
-        python_literal(build_folder.as_os_str()),
-        python_literal(OsStr::new(name)),
-    )
+impl Target<'_> {
+    fn variables(&self) -> Vec<(&'static str, String)> {
+        let mut variables = vec![
+            (
+                environment::ACTIVE_PATH,
+                python_literal(self.folder.as_os_str()),
+            ),
+            (environment::ACTIVE, python_literal(OsStr::new(self.name))),
+        ];
+        if cfg!(windows) {
+            let folders: Vec<String> = self
+                .libraries
+                .iter()
+                .map(|folder| python_literal(folder.as_os_str()))
+                .collect();
+            let list = format!("\";\".join(({},))", folders.join(", "));
+            variables.push((environment::ACTIVE_DLLS, list));
+        }
+        variables
+    }
+
+    /// The prelude for pasting into a program or notebook, with the build's folder written into it.
+    pub fn pasted(&self) -> String {
+        let mut setting = "import os\n".to_owned();
+        for (name, value) in self.variables() {
+            setting.push_str(&format!("os.environ[\"{name}\"] = {value}\n"));
+        }
+        // The comment at the top tells of a file in the store; a pasted copy is not that.
+        let body = TEXT
+            .split_once("import os\n")
+            .map_or(TEXT, |(_, body)| body);
+        setting + body
+    }
+
+    /// The line of a `.pth` file that does the same at every start of one environment's Python. What `exec` has set
+    /// wins, and a store that has gone is no reason to disturb Python.
+    pub fn pth_line(&self, prelude_folder: &Path) -> String {
+        let file = prelude_folder.join(FILE_NAME);
+        let settings: String = self
+            .variables()
+            .iter()
+            .map(|(name, value)| format!("s(\"{name}\", {value}), "))
+            .collect();
+        format!(
+            "import os, io; p = {}; s = os.environ.setdefault; os.path.isfile(p) and ({settings}exec(compile(io.open(p, \
+             encoding=\"utf-8\").read(), p, \"exec\"), {{\"__name__\": \"cudnnm_prelude\"}}))\n",
+            python_literal(file.as_os_str()),
+        )
+    }
 }
 
-/// The option that makes this Python skip the prelude, if there is one: `-I`, `-E` or `-S`, also in a bundle (`-Ic`).
-pub fn skipped_by(program: &Path, args: &[OsString]) -> Option<char> {
-    let name = program.file_stem()?.to_str()?.to_ascii_lowercase();
-    let rest = name
-        .strip_prefix("python")
-        .or_else(|| name.strip_prefix("pypy"))?;
-    if !rest
-        .trim_end_matches('w')
-        .chars()
-        .all(|c| c.is_ascii_digit() || c == '.' || c == 't' || c == 'd')
-    {
+/// Why a Python passes the prelude by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Skipped {
+    /// By `-I`, `-E` or `-S`, also in a bundle (`-Ic`).
+    ByOption(char),
+    /// By a `python311._pth` beside it, as the embeddable packages of Windows have: it makes Python ignore `PYTHONPATH`.
+    ByPathFile(PathBuf),
+}
+
+impl std::fmt::Display for Skipped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::ByOption(option) => write!(f, "Python's -{option} skips the cudnnm prelude")?,
+            Self::ByPathFile(file) => {
+                write!(
+                    f,
+                    "`{}` makes this Python skip the cudnnm prelude",
+                    file.display()
+                )?;
+            }
+        }
+        f.write_str(if cfg!(windows) {
+            ": Python will not find the selected cuDNN (paste the output of `cudnnm prelude` into the program)"
+        } else {
+            ": a framework with a cuDNN of its own will load that one"
+        })
+    }
+}
+
+/// Whether `program` is a Python that will pass the prelude by, and why.
+pub fn skipped_by(program: &Path, args: &[OsString]) -> Option<Skipped> {
+    if !is_python(program) {
         return None;
     }
+    skipping_option(args)
+        .map(Skipped::ByOption)
+        .or_else(|| path_file(program).map(Skipped::ByPathFile))
+}
+
+fn is_python(program: &Path) -> bool {
+    let name = program.file_stem().and_then(OsStr::to_str);
+    let Some(name) = name.map(str::to_ascii_lowercase) else {
+        return false;
+    };
+    let rest = name
+        .strip_prefix("python")
+        .or_else(|| name.strip_prefix("pypy"));
+    rest.is_some_and(|rest| {
+        rest.trim_end_matches('w')
+            .chars()
+            .all(|c| c.is_ascii_digit() || c == '.' || c == 't' || c == 'd')
+    })
+}
+
+fn skipping_option(args: &[OsString]) -> Option<char> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let options = arg.to_str()?.strip_prefix('-')?;
@@ -100,6 +178,17 @@ pub fn skipped_by(program: &Path, args: &[OsString]) -> Option<char> {
         }
     }
     None
+}
+
+fn path_file(program: &Path) -> Option<PathBuf> {
+    if !cfg!(windows) {
+        return None;
+    }
+    let mut entries = std::fs::read_dir(program.parent()?).ok()?.flatten();
+    entries.find_map(|entry| {
+        let name = entry.file_name().to_str()?.to_ascii_lowercase();
+        (name.starts_with("python") && name.ends_with("._pth")).then(|| entry.path())
+    })
 }
 
 /// A Python string literal for any text; a path that is no Unicode is given lossily, which only `cudnnm prelude` does.
@@ -148,7 +237,7 @@ mod tests {
             let args: Vec<OsString> = args.iter().map(OsString::from).collect();
             assert_eq!(
                 skipped_by(Path::new(program), &args),
-                expected,
+                expected.map(Skipped::ByOption),
                 "{program} {args:?}"
             );
         }

@@ -2,7 +2,9 @@
 //!
 //! Three things make us disappear as well as can be:
 //! - Ctrl-C reaches every process of the console. Ours takes it and does nothing, so the child alone decides; the handler
-//!   is a function and not "ignore", because "ignore" would be inherited by the child.
+//!   is a function and not "ignore", because "ignore" would be inherited by the child. Closing the window, logging off and
+//!   shutting down end each process as soon as its handler returns: ours waits there, so that the child has its full five
+//!   seconds to save its work before the job takes it down.
 //! - The child sits in a job that ends with us: closing our window or killing us does not leave a training run behind.
 //!   Its own children may leave the job (silent breakaway), as programs that start daemons expect.
 //! - The exit code is kept whole: 0xC0000135 ("DLL not found") is often the diagnosis.
@@ -10,7 +12,9 @@
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::process::{Child, Command};
 
-use windows_sys::Win32::System::Console::SetConsoleCtrlHandler;
+use windows_sys::Win32::System::Console::{
+    CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT, SetConsoleCtrlHandler,
+};
 use windows_sys::Win32::System::JobObjects::{
     AssignProcessToJobObject, CreateJobObjectW, JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
     JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK, JOBOBJECT_EXTENDED_LIMIT_INFORMATION,
@@ -43,7 +47,16 @@ pub fn run_in_place(invocation: Invocation) -> Result<i32, Error> {
 }
 
 fn leave_ctrl_c_to_the_child() {
-    unsafe extern "system" fn taken(_event: u32) -> BOOL {
+    unsafe extern "system" fn taken(event: u32) -> BOOL {
+        // This is a thread of its own: the main thread sees the child's end meanwhile and ends us with its code.
+        if matches!(
+            event,
+            CTRL_CLOSE_EVENT | CTRL_LOGOFF_EVENT | CTRL_SHUTDOWN_EVENT
+        ) {
+            loop {
+                std::thread::park();
+            }
+        }
         1
     }
     // SAFETY: `taken` has the required signature and lives as long as the program.
