@@ -18,6 +18,7 @@ use crate::companion::CompanionId;
 use crate::error::{Exit, Failure, IoError};
 use crate::version::BuildId;
 
+mod dedupe;
 mod disk;
 mod projects;
 mod receipt;
