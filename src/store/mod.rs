@@ -24,10 +24,16 @@ mod projects;
 mod receipt;
 
 pub use disk::{link_or_copy, remove_tree, rename, replace_file};
-pub use receipt::{SCHEMA as RECEIPT_SCHEMA, FileRecord, Package, Receipt, Signatures, Trust, now_utc};
+pub use receipt::{
+    FileRecord, Package, Receipt, SCHEMA as RECEIPT_SCHEMA, Signatures, Trust, now_utc,
+};
 
 /// The name of the receipt inside a build's folder.
 pub const RECEIPT: &str = "receipt.toml";
+
+/// What a person is told when [`Store::publish`] has to wait.
+pub const HELD: &str =
+    "waiting for another program, probably an antivirus, to let go of the new files";
 
 /// What can go wrong in the store.
 #[derive(Debug, thiserror::Error)]

@@ -11,7 +11,10 @@ mod published;
 #[cfg(target_os = "linux")]
 mod running;
 mod sandbox;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only the tests of downloads run elsewhere"))]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only the tests of downloads run elsewhere")
+)]
 mod server;
 #[cfg(target_os = "linux")]
 mod shims;

@@ -222,9 +222,7 @@ impl Session<'_> {
         store.share_equal_files(&staging, &receipt.files);
         let output = self.ctx.output;
         Ok(store.publish(staging, folder, replace, || {
-            output.note(
-                "waiting for another program, an antivirus perhaps, to let go of the new files",
-            );
+            output.note(crate::store::HELD);
         })?)
     }
 
