@@ -48,7 +48,31 @@ pub fn find(top: &Path) -> Result<Vec<Found>, Error> {
     let mut folders = Vec::new();
     let mut left = MAX_ENTRIES;
     walk(top, MAX_DEPTH, &mut left, &mut folders)?;
-    Ok(find_in(top, &folders))
+    folders.extend(neighbours(top));
+    let mut found = find_in(top, &folders);
+    found.retain(|found| found.folder.starts_with(top));
+    Ok(found)
+}
+
+/// Folders beside `top` in which headers and import libraries lie when `top` itself is the folder of the libraries:
+/// `include` and `lib` one or two levels up, with the same folders below (`bin\\12.9` → `include\\12.9`).
+fn neighbours(top: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for above in top.ancestors().skip(1).take(2) {
+        let inside = top
+            .strip_prefix(above)
+            .map(|path| path.components().skip(1).collect::<PathBuf>());
+        for name in ["include", "lib", "."] {
+            let folder = above.join(name);
+            found.push(folder.join("x64"));
+            found.extend(inside.as_ref().ok().map(|inside| folder.join(inside)));
+            found.push(folder);
+        }
+    }
+    found.retain(|folder| folder.is_dir() && !folder.starts_with(top));
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// Every cuDNN whose files lie directly in one of these folders, newest first.
@@ -508,16 +532,31 @@ fn import_libraries(home: &Listed, all: &[Listed], major: Option<u32>) -> Vec<(P
         .collect()
 }
 
-/// A licence in the folder of the libraries or up to two above it.
+/// A licence in the folder of the libraries or up to two above it, or in the description of the wheel they came by.
 fn licence(home: &Listed, all: &[Listed]) -> Option<(Place, PathBuf)> {
-    home.folder.ancestors().take(3).find_map(|above| {
-        let folder = all.iter().find(|folder| folder.folder == above)?;
+    let in_folder = |folder: &Listed| {
         let (name, place) = folder
             .files
             .iter()
             .find(|(_, place)| place.folder == Folder::Root)?;
         Some((place.clone(), folder.folder.join(name)))
-    })
+    };
+    let of_wheel = |folder: &&Listed| {
+        folder.folder.components().any(|part| {
+            let part = part.as_os_str().to_string_lossy();
+            part.starts_with("nvidia_cudnn") && part.ends_with(".dist-info")
+        })
+    };
+    home.folder
+        .ancestors()
+        .take(3)
+        .find_map(|above| in_folder(all.iter().find(|folder| folder.folder == above)?))
+        .or_else(|| {
+            all.iter()
+                .filter(of_wheel)
+                .max_by_key(|folder| nearness(&home.folder, &folder.folder))
+                .and_then(in_folder)
+        })
 }
 
 /// Parts that two paths share at their beginning, minus a little for each step down from there.
