@@ -8,6 +8,7 @@ pub mod archive;
 pub mod binary;
 pub mod cli;
 pub mod commands;
+pub mod compat;
 pub mod companion;
 pub mod context;
 pub mod download;

@@ -138,6 +138,11 @@ impl Releases {
         &self.sources
     }
 
+    /// Where what is said of a file comes from, in words.
+    pub fn source(&self, release: &Release) -> String {
+        super::source_in_words(&self.sources, release.fact.as_deref().unwrap_or_default())
+    }
+
     /// The files that hold what `spec` means, newest first. Without a platform tag, only those for the running one.
     pub fn candidates<'a>(&'a self, spec: &VersionSpec) -> impl Iterator<Item = &'a Release> {
         let spec = spec.clone();
@@ -165,7 +170,7 @@ impl Releases {
         let offered: Vec<Offered> = offered.into_iter().map(Offered).collect();
         let newest = selection::newest_matching(spec, &offered);
         let Some((chosen, why)) = selection::fitting(&newest, cuda) else {
-            return Err(self.unmet(spec, order));
+            return Err(self.absence(spec, order));
         };
         let chosen = chosen.0;
         let had_choice = newest
@@ -184,7 +189,7 @@ impl Releases {
     }
 
     /// Why nothing meets `spec`: the version is unknown, or it is not published like this.
-    fn unmet(&self, spec: &VersionSpec, order: &[&str]) -> Error {
+    pub fn absence(&self, spec: &VersionSpec, order: &[&str]) -> Error {
         let platform = spec.platform.unwrap_or(Platform::host());
         let same_version: Vec<&Release> = self
             .list
