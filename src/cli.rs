@@ -67,7 +67,6 @@ impl Command {
             Self::Use(args) => commands::use_::run(ctx, &args),
             Self::Current(args) => commands::current::run(ctx, &args),
             Self::Exec(args) => return commands::exec::run(ctx, &args),
-            Self::ListRemote(args) => commands::list_remote::run(ctx, &args),
             Self::Import(args) => commands::import::run(ctx, &args),
             Self::List(args) => commands::list::run(ctx, &args),
             Self::ListRemote(args) => commands::list_remote::run(ctx, &args),
