@@ -49,6 +49,7 @@ complete -c cudnnm -n "__fish_cudnnm_needs_command" -f -a "manifest" -d 'Check, 
 complete -c cudnnm -n "__fish_cudnnm_needs_command" -f -a "config" -d 'Show all settings, show one, or set one'
 complete -c cudnnm -n "__fish_cudnnm_needs_command" -f -a "completions" -d 'Print the completion script for a shell'
 complete -c cudnnm -n "__fish_cudnnm_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l from -d 'From this archive or folder instead of a server; what it is shows its content' -r -F
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l cuda -d 'Of several variants, the one for this CUDA' -r
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l platform -d 'For another platform than this one' -r
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l source -d 'Only from here: nvidia or pypi' -r

@@ -11,6 +11,7 @@ module completions {
 
   # Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
   export extern "cudnnm install" [
+    --from: path              # From this archive or folder instead of a server; what it is shows its content
     --cuda: string            # Of several variants, the one for this CUDA
     --platform: string        # For another platform than this one
     --source: string          # Only from here: nvidia or pypi

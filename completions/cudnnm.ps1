@@ -52,6 +52,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;install' {
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'From this archive or folder instead of a server; what it is shows its content')
             [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'Of several variants, the one for this CUDA')
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'For another platform than this one')
             [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only from here: nvidia or pypi')

@@ -14,9 +14,7 @@ use crate::output::{size, table};
 use crate::process;
 use crate::progress::Progress;
 use crate::sources::local;
-use crate::store::{
-    HELD, Package, Published, RECEIPT, RECEIPT_SCHEMA, Receipt, Staging, Trust, now_utc,
-};
+use crate::store::{Package, Published, RECEIPT, RECEIPT_SCHEMA, Receipt, Staging, Trust, now_utc};
 use crate::version::{BuildId, Flavour};
 
 /// Adopt a cuDNN that is already on this machine; without a path, list those that are found
@@ -292,12 +290,11 @@ fn publish(
     };
     let path = staging.path().join(RECEIPT);
     fs::write(&path, receipt.to_toml()).map_err(IoError::at("write", &path))?;
-    let published = ctx
+    let held = || ctx.output.note(crate::store::HELD);
+    let status = match ctx
         .store
-        .publish(staging, &build.folder(), args.force, || {
-            ctx.output.note(HELD);
-        })?;
-    let status = match published {
+        .publish(staging, &build.folder(), args.force, held)?
+    {
         Published::New => "imported",
         Published::AlreadyThere => "present",
     };
