@@ -100,7 +100,9 @@ impl Failure for Error {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Usage { hint, .. } => hint.iter().cloned().collect(),
-            Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => Vec::new(),
+            Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => {
+                Vec::new()
+            }
             Self::Ambiguous { spec, builds } => vec![
                 format!("name one: cudnnm uninstall {}", builds[0]),
                 format!(

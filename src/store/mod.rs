@@ -23,7 +23,9 @@ mod projects;
 mod receipt;
 
 pub use disk::{link_or_copy, remove_tree, rename, replace_file};
-pub use receipt::{SCHEMA as RECEIPT_SCHEMA, FileRecord, Package, Receipt, Signatures, Trust, now_utc};
+pub use receipt::{
+    FileRecord, Package, Receipt, SCHEMA as RECEIPT_SCHEMA, Signatures, Trust, now_utc,
+};
 
 /// The name of the receipt inside a build's folder.
 pub const RECEIPT: &str = "receipt.toml";

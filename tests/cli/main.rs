@@ -2,16 +2,17 @@
 
 mod choosing;
 mod downloads;
-#[cfg(target_os = "linux")]
 mod fake;
 #[cfg(target_os = "linux")]
 mod installing;
+#[cfg(windows)]
+mod pe;
 #[cfg(target_os = "linux")]
 mod published;
 #[cfg(target_os = "linux")]
 mod running;
 mod sandbox;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only the tests of downloads run elsewhere"))]
 mod server;
-#[cfg(target_os = "linux")]
 mod shims;
+#[cfg(windows)]
+mod windows;
