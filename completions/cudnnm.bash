@@ -34,8 +34,14 @@ _cudnnm() {
             cudnnm,help)
                 cmd="cudnnm__subcmd__help"
                 ;;
+            cudnnm,install)
+                cmd="cudnnm__subcmd__install"
+                ;;
             cudnnm,list)
                 cmd="cudnnm__subcmd__list"
+                ;;
+            cudnnm,manifest)
+                cmd="cudnnm__subcmd__manifest"
                 ;;
             cudnnm,prelude)
                 cmd="cudnnm__subcmd__prelude"
@@ -76,8 +82,14 @@ _cudnnm() {
             cudnnm__subcmd__help,help)
                 cmd="cudnnm__subcmd__help__subcmd__help"
                 ;;
+            cudnnm__subcmd__help,install)
+                cmd="cudnnm__subcmd__help__subcmd__install"
+                ;;
             cudnnm__subcmd__help,list)
                 cmd="cudnnm__subcmd__help__subcmd__list"
+                ;;
+            cudnnm__subcmd__help,manifest)
+                cmd="cudnnm__subcmd__help__subcmd__manifest"
                 ;;
             cudnnm__subcmd__help,prelude)
                 cmd="cudnnm__subcmd__help__subcmd__prelude"
@@ -100,6 +112,12 @@ _cudnnm() {
             cudnnm__subcmd__help,which)
                 cmd="cudnnm__subcmd__help__subcmd__which"
                 ;;
+            cudnnm__subcmd__help__subcmd__manifest,check)
+                cmd="cudnnm__subcmd__help__subcmd__manifest__subcmd__check"
+                ;;
+            cudnnm__subcmd__help__subcmd__manifest,generate)
+                cmd="cudnnm__subcmd__help__subcmd__manifest__subcmd__generate"
+                ;;
             cudnnm__subcmd__help__subcmd__shim,add)
                 cmd="cudnnm__subcmd__help__subcmd__shim__subcmd__add"
                 ;;
@@ -114,6 +132,24 @@ _cudnnm() {
                 ;;
             cudnnm__subcmd__help__subcmd__venv,detach)
                 cmd="cudnnm__subcmd__help__subcmd__venv__subcmd__detach"
+                ;;
+            cudnnm__subcmd__manifest,check)
+                cmd="cudnnm__subcmd__manifest__subcmd__check"
+                ;;
+            cudnnm__subcmd__manifest,generate)
+                cmd="cudnnm__subcmd__manifest__subcmd__generate"
+                ;;
+            cudnnm__subcmd__manifest,help)
+                cmd="cudnnm__subcmd__manifest__subcmd__help"
+                ;;
+            cudnnm__subcmd__manifest__subcmd__help,check)
+                cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__check"
+                ;;
+            cudnnm__subcmd__manifest__subcmd__help,generate)
+                cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__generate"
+                ;;
+            cudnnm__subcmd__manifest__subcmd__help,help)
+                cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__help"
                 ;;
             cudnnm__subcmd__shim,add)
                 cmd="cudnnm__subcmd__shim__subcmd__add"
@@ -164,7 +200,7 @@ _cudnnm() {
 
     case "${cmd}" in
         cudnnm)
-            opts="-q -h -V --quiet --offline --no-progress --help --version use current exec list uninstall which env prelude prune venv shim config completions help"
+            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec list uninstall which env prelude prune venv shim manifest config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -260,7 +296,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help)
-            opts="use current exec list uninstall which env prelude prune venv shim config completions help"
+            opts="install use current exec list uninstall which env prelude prune venv shim manifest config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -357,9 +393,65 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__help__subcmd__install)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__help__subcmd__list)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__manifest)
+            opts="check generate"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__manifest__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__manifest__subcmd__generate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -539,9 +631,133 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__install)
+            opts="-q -h --cuda --platform --source --refresh --with-companions --dry-run --force --trust-on-first-use --accept-license --keep-archive --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cuda)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --platform)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__list)
             opts="-q -h --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest)
+            opts="-q -h --quiet --offline --no-progress --help check generate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__check)
+            opts="-q -h --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__generate)
+            opts="-q -h --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__help)
+            opts="check generate help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__help__subcmd__check)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__help__subcmd__generate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

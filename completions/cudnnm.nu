@@ -9,6 +9,26 @@ module completions {
     --version(-V)             # Print version
   ]
 
+  # Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
+  export extern "cudnnm install" [
+    --cuda: string            # Of several variants, the one for this CUDA
+    --platform: string        # For another platform than this one
+    --source: string          # Only from here: nvidia or pypi
+    --refresh                 # Ask the sources for versions newer than the built-in list
+    --with-companions         # Also install what the build needs beside itself (cuBLAS, NVRTC) and this machine lacks
+    --dry-run                 # Show what would be done, and do nothing
+    --force                   # Install again what is there
+    --trust-on-first-use      # Take a file whose digest nobody has published, and remember its digest
+    --accept-license          # Say nothing about NVIDIA's licence
+    --keep-archive            # Keep the downloaded archive
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...specs: string          # Versions, ranges or latest, with tags if needed: 8.2.1+cuda11.3; without any, what this project asks for
+  ]
+
   # Choose the cuDNN of this project: writes .cudnn-version into the current folder
   export extern "cudnnm use" [
     --global                  # Choose it for every project that names none
@@ -207,6 +227,49 @@ module completions {
   export extern "cudnnm shim help help" [
   ]
 
+  # Check, refresh or rebuild what cudnnm knows about published builds
+  export extern "cudnnm manifest" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # See whether the built-in manifests and the store's make sense, and count what is in them
+  export extern "cudnnm manifest check" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Write the manifests anew from raw facts (for cudnnm's own developers)
+  export extern "cudnnm manifest generate" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    input: path               # Folder with catalogue.jsonl, cuda_toolkits.jsonl, cudnn_support.jsonl, gpu_archs.jsonl, frameworks.jsonl
+    output: path              # Folder to write releases.toml, cuda.toml, gpus.toml and frameworks.toml into
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm manifest help" [
+  ]
+
+  # See whether the built-in manifests and the store's make sense, and count what is in them
+  export extern "cudnnm manifest help check" [
+  ]
+
+  # Write the manifests anew from raw facts (for cudnnm's own developers)
+  export extern "cudnnm manifest help generate" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm manifest help help" [
+  ]
+
   # Show all settings, show one, or set one
   export extern "cudnnm config" [
     --unset                   # Back to the default
@@ -234,6 +297,10 @@ module completions {
 
   # Print this message or the help of the given subcommand(s)
   export extern "cudnnm help" [
+  ]
+
+  # Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
+  export extern "cudnnm help install" [
   ]
 
   # Choose the cuDNN of this project: writes .cudnn-version into the current folder
@@ -298,6 +365,18 @@ module completions {
 
   # Show the launchers
   export extern "cudnnm help shim list" [
+  ]
+
+  # Check, refresh or rebuild what cudnnm knows about published builds
+  export extern "cudnnm help manifest" [
+  ]
+
+  # See whether the built-in manifests and the store's make sense, and count what is in them
+  export extern "cudnnm help manifest check" [
+  ]
+
+  # Write the manifests anew from raw facts (for cudnnm's own developers)
+  export extern "cudnnm help manifest generate" [
   ]
 
   # Show all settings, show one, or set one

@@ -29,6 +29,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('install', 'install', [CompletionResultType]::ParameterValue, 'Install cuDNN versions into the store, from NVIDIA''s server, the Python index or a file')
             [CompletionResult]::new('use', 'use', [CompletionResultType]::ParameterValue, 'Choose the cuDNN of this project: writes .cudnn-version into the current folder')
             [CompletionResult]::new('current', 'current', [CompletionResultType]::ParameterValue, 'Show the cuDNN in force in this folder, and why')
             [CompletionResult]::new('exec', 'exec', [CompletionResultType]::ParameterValue, 'Run a program with the selected cuDNN, for it and its children only')
@@ -40,9 +41,30 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
             [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
+            [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;install' {
+            [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'Of several variants, the one for this CUDA')
+            [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'For another platform than this one')
+            [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only from here: nvidia or pypi')
+            [CompletionResult]::new('--refresh', '--refresh', [CompletionResultType]::ParameterName, 'Ask the sources for versions newer than the built-in list')
+            [CompletionResult]::new('--with-companions', '--with-companions', [CompletionResultType]::ParameterName, 'Also install what the build needs beside itself (cuBLAS, NVRTC) and this machine lacks')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Show what would be done, and do nothing')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Install again what is there')
+            [CompletionResult]::new('--trust-on-first-use', '--trust-on-first-use', [CompletionResultType]::ParameterName, 'Take a file whose digest nobody has published, and remember its digest')
+            [CompletionResult]::new('--accept-license', '--accept-license', [CompletionResultType]::ParameterName, 'Say nothing about NVIDIA''s licence')
+            [CompletionResult]::new('--keep-archive', '--keep-archive', [CompletionResultType]::ParameterName, 'Keep the downloaded archive')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'cudnnm;use' {
@@ -251,6 +273,52 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         'cudnnm;shim;help;help' {
             break
         }
+        'cudnnm;manifest' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;manifest;check' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;manifest;generate' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;manifest;help' {
+            [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
+            [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;manifest;help;check' {
+            break
+        }
+        'cudnnm;manifest;help;generate' {
+            break
+        }
+        'cudnnm;manifest;help;help' {
+            break
+        }
         'cudnnm;config' {
             [CompletionResult]::new('--unset', '--unset', [CompletionResultType]::ParameterName, 'Back to the default')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
@@ -272,6 +340,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;help' {
+            [CompletionResult]::new('install', 'install', [CompletionResultType]::ParameterValue, 'Install cuDNN versions into the store, from NVIDIA''s server, the Python index or a file')
             [CompletionResult]::new('use', 'use', [CompletionResultType]::ParameterValue, 'Choose the cuDNN of this project: writes .cudnn-version into the current folder')
             [CompletionResult]::new('current', 'current', [CompletionResultType]::ParameterValue, 'Show the cuDNN in force in this folder, and why')
             [CompletionResult]::new('exec', 'exec', [CompletionResultType]::ParameterValue, 'Run a program with the selected cuDNN, for it and its children only')
@@ -283,9 +352,13 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
             [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
+            [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
+            break
+        }
+        'cudnnm;help;install' {
             break
         }
         'cudnnm;help;use' {
@@ -339,6 +412,17 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;help;shim;list' {
+            break
+        }
+        'cudnnm;help;manifest' {
+            [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
+            break
+        }
+        'cudnnm;help;manifest;check' {
+            break
+        }
+        'cudnnm;help;manifest;generate' {
             break
         }
         'cudnnm;help;config' {

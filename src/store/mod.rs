@@ -30,6 +30,10 @@ pub use receipt::{
 /// The name of the receipt inside a build's folder.
 pub const RECEIPT: &str = "receipt.toml";
 
+/// What a person is told when [`Store::publish`] has to wait.
+pub const HELD: &str =
+    "waiting for another program, probably an antivirus, to let go of the new files";
+
 /// What can go wrong in the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

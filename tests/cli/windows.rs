@@ -104,7 +104,7 @@ fn a_copy_that_windows_prefers_is_named() {
     program(&tool);
     let copy = fake::library(&sandbox.path("beside"), 9, 90100);
     let found = exec(&sandbox, [tool]).exits(90100);
-    found.says(&["before the selected cuDNN", copy.to_str().unwrap()]);
+    found.says(&["where Windows looks first", copy.to_str().unwrap()]);
 }
 
 #[test]

@@ -205,8 +205,9 @@ impl Session<'_> {
             files: unpacked.files,
         };
         write_receipt(staging.path(), &receipt)?;
-        let waiting = || super::say_who_delays(self.ctx.output);
-        let published = store.publish(staging, &build.folder(), self.options.force, waiting)?;
+        let published = store.publish(staging, &build.folder(), self.options.force, || {
+            self.ctx.output.note(crate::store::HELD)
+        })?;
         Ok((published, unpacked.needs))
     }
 

@@ -220,8 +220,9 @@ impl Session<'_> {
             files: unpacked.files,
         };
         super::acquire::write_receipt(staging.path(), &receipt)?;
-        let waiting = || super::say_who_delays(self.ctx.output);
-        store.publish(staging, &expected.folder(), false, waiting)?;
+        store.publish(staging, &expected.folder(), false, || {
+            self.ctx.output.note(crate::store::HELD)
+        })?;
         Ok(())
     }
 }

@@ -15,7 +15,6 @@ use crate::download;
 use crate::error::Error;
 use crate::host;
 use crate::manifest::{self, Release, Releases};
-use crate::output::Output;
 use crate::selection::{self, Wish};
 use crate::settings::Settings;
 use crate::sources::{self, Offer, Server, Sources, Surroundings};
@@ -30,11 +29,6 @@ pub use companions::InstalledCompanion;
 
 /// Somebody else's download may take long; its owner is alive as long as the lock is held.
 const PATIENCE: Duration = Duration::from_secs(3600);
-
-/// For [`crate::store::Store::publish`], when it waits.
-fn say_who_delays(output: Output) {
-    output.note("waiting for another program, likely an antivirus, to let go of the new files");
-}
 
 const LICENSE: &str = "https://docs.nvidia.com/deeplearning/cudnn/latest/reference/eula.html";
 
