@@ -16,3 +16,5 @@ mod server;
 mod shims;
 #[cfg(windows)]
 mod windows;
+#[cfg(windows)]
+mod windows_python;

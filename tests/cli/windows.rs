@@ -237,6 +237,24 @@ fn another_cudnn_does_not_fill_the_gaps_of_a_small_one() {
 }
 
 #[test]
+fn a_python_that_ignores_variables_is_pointed_out() {
+    let sandbox = Sandbox::new();
+    fake::build(&sandbox, JIT);
+    let embedded = sandbox.path("embedded");
+    let python = embedded.join("python.exe");
+    program(&python);
+    exec(
+        &sandbox,
+        [python.clone().into_os_string(), "-Ic".into(), "pass".into()],
+    )
+    .exits(91900)
+    .says(&["Python's -I skips the cudnnm prelude", "cudnnm prelude"]);
+    // As in the packages for embedding, which portable bundles are made of.
+    fs::write(embedded.join("python311._pth"), "python311.zip\n").unwrap();
+    exec(&sandbox, [python]).says(&["python311._pth` makes this Python skip"]);
+}
+
+#[test]
 fn both_programs_know_long_paths_and_say_their_version() {
     let cudnnm = PathBuf::from(env!("CARGO_BIN_EXE_cudnnm"));
     for file in [
