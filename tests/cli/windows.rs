@@ -4,8 +4,10 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::fake;
 use crate::pe::{self, Code};
@@ -32,8 +34,13 @@ fn program(path: &Path) {
 /// Does nothing in the suite. `exec` starts the test program itself as its child to see what a child gets.
 #[test]
 fn report() {
-    if std::env::var_os("CUDNNM_TEST_REPORT").is_none() {
-        return;
+    match std::env::var("CUDNNM_TEST_REPORT").as_deref() {
+        Err(_) => return,
+        Ok("and wait") => {
+            println!("waiting");
+            std::thread::sleep(Duration::from_secs(60));
+        }
+        Ok(_) => {}
     }
     for argument in std::env::args_os().skip(4) {
         println!("argument: {}", argument.to_str().unwrap());
@@ -94,6 +101,28 @@ fn the_exit_code_keeps_its_32_bits() {
     let words = ["exec", "--cudnn", "8", "--"].map(OsString::from);
     let run = sandbox.cudnnm(words.into_iter().chain([tool.into_os_string()]));
     run.exits(DLL_NOT_FOUND);
+}
+
+#[test]
+fn a_child_does_not_outlive_a_killed_exec() {
+    let mut sandbox = Sandbox::new();
+    fake::build(&sandbox, JIT);
+    let words = reporter(&mut sandbox);
+    let mut command = sandbox.command();
+    command
+        .args(["exec", "--cudnn", "9", "--"])
+        .args(words)
+        .env("CUDNNM_TEST_REPORT", "and wait")
+        .stdout(Stdio::piped());
+    let mut exec = command.spawn().unwrap();
+    let mut said = BufReader::new(exec.stdout.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().ends_with("waiting")));
+    let started = Instant::now();
+    exec.kill().unwrap();
+    exec.wait().unwrap();
+    // The pipe ends when the last process that could write into it is gone.
+    assert_eq!(said.count(), 0);
+    assert!(started.elapsed() < Duration::from_secs(30));
 }
 
 #[test]
