@@ -11,6 +11,9 @@ use crate::layout::Unsafe;
 #[path = "../../tests/cli/packages.rs"]
 mod packages;
 
+mod formats;
+
+use formats::*;
 use packages::*;
 
 /// A folder with an archive in it and an empty target beside it.

@@ -7,14 +7,17 @@ use std::path::PathBuf;
 use crate::version::{ParseError, Platform};
 
 mod active;
+pub mod compat;
 pub mod completions;
 pub mod config;
 pub mod current;
 pub mod env;
 pub mod exec;
+pub mod import;
 pub mod install;
 mod installing;
 pub mod list;
+pub mod list_remote;
 pub mod manifest;
 pub mod prelude;
 pub mod prune;
@@ -24,6 +27,7 @@ pub mod shim;
 pub mod uninstall;
 pub mod use_;
 pub mod venv;
+pub mod verify;
 pub mod which;
 
 /// Failures that belong to commands rather than to a room below.
@@ -41,6 +45,19 @@ pub enum Error {
     #[error("{build} is for {platform}; this machine is {}", Platform::host())]
     ForeignPlatform {
         /// Which.
+        build: String,
+        /// For what.
+        platform: Platform,
+    },
+    /// An archive for another platform, and nobody said that this is meant.
+    #[error(
+        "`{file}` holds {build}, which is for {platform}; this machine is {}",
+        Platform::host()
+    )]
+    ForeignArchive {
+        /// The archive.
+        file: String,
+        /// What is inside.
         build: String,
         /// For what.
         platform: Platform,
@@ -74,6 +91,16 @@ pub enum Error {
         /// One of the builds.
         build: String,
     },
+    /// `--link` between two drives of a Windows machine.
+    #[error("{build} can't be linked from `{}`", folder.display())]
+    CannotLink {
+        /// Which.
+        build: String,
+        /// Where its files are.
+        folder: PathBuf,
+        /// What the system said.
+        source: Box<crate::archive::Error>,
+    },
     /// The build has no file of that name.
     #[error("{build} has no file `{name}`")]
     NoSuchFile {
@@ -90,10 +117,10 @@ impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Usage { .. } | Self::BadSpec(_) | Self::Ambiguous { .. } => Exit::Usage,
-            Self::ForeignPlatform { .. } => Exit::Incompatible,
+            Self::ForeignPlatform { .. } | Self::ForeignArchive { .. } => Exit::Incompatible,
             Self::NotAsPromised { .. } => Exit::BadArchive,
             Self::CompanionInUse { .. } => Exit::Busy,
-            Self::NoSuchFile { .. } => Exit::Failed,
+            Self::NoSuchFile { .. } | Self::CannotLink { .. } => Exit::Failed,
         }
     }
 
@@ -102,6 +129,9 @@ impl Failure for Error {
             Self::Usage { hint, .. } => hint.iter().cloned().collect(),
             Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => {
                 Vec::new()
+            }
+            Self::ForeignArchive { platform, .. } => {
+                vec![format!("if that is meant, add: --platform {platform}")]
             }
             Self::Ambiguous { spec, builds } => vec![
                 format!("name one: cudnnm uninstall {}", builds[0]),
@@ -115,6 +145,10 @@ impl Failure for Error {
                     "remove the build first: cudnnm uninstall {build}, then cudnnm prune"
                 )]
             }
+            Self::CannotLink { folder, .. } => vec![format!(
+                "copy it instead: cudnnm import {}",
+                shell_word(&folder.display().to_string())
+            )],
             Self::NoSuchFile { folder, .. } => {
                 vec![format!("its files are in {}", folder.display())]
             }

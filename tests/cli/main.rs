@@ -3,8 +3,11 @@
 mod choosing;
 mod downloads;
 mod fake;
+mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
+mod libraries;
+mod packages;
 #[cfg(windows)]
 mod pe;
 #[cfg(target_os = "linux")]
@@ -14,6 +17,7 @@ mod running;
 mod sandbox;
 mod server;
 mod shims;
+mod verifying;
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]

@@ -71,6 +71,27 @@ fn a_shim_runs_the_real_program_with_the_folders_build() {
 }
 
 #[test]
+fn a_shim_does_not_find_itself_under_another_name() {
+    let (mut sandbox, shim) = machine();
+    let other = sandbox.path("other name");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(sandbox.store().join("shims"), &other).unwrap();
+    #[cfg(windows)]
+    let other = {
+        drop(other);
+        sandbox.store().join("SHIMS")
+    };
+    let tools = sandbox.path("tools");
+    let inherited = std::env::var_os("PATH").unwrap();
+    let path = [other, tools]
+        .into_iter()
+        .chain(std::env::split_paths(&inherited));
+    sandbox.set("PATH", std::env::join_paths(path).unwrap());
+    let run = call(&sandbox, &shim).exits(7);
+    assert_eq!(run.stdout.trim_end(), "none a b -x");
+}
+
+#[test]
 fn shims_are_listed_and_removed() {
     let (sandbox, shim) = machine();
     assert_eq!(sandbox.cudnnm(["shim", "list"]).success().stdout, "tool\n");
