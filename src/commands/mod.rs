@@ -22,6 +22,7 @@ pub mod manifest;
 pub mod prelude;
 pub mod prune;
 mod published;
+mod refreshing;
 mod selected;
 pub mod shim;
 pub mod uninstall;
