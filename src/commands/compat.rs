@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::published;
-use crate::compat::{self, Answer, Level, Line, Question, for_framework, requirements};
+use crate::compat::{self, Answer, Level, Line, Question, requirements};
 use crate::context::Context;
 use crate::error::{Error, Exit, IoError};
 use crate::manifest::Driver;
@@ -80,8 +80,9 @@ fn run_question(ctx: &Context, args: &Args, platform: Platform) -> Result<Exit, 
         framework: args
             .framework
             .as_deref()
-            .map(|text| for_framework(text, platform, &facts))
-            .transpose()?,
+            .map(|text| compat::packages(text, platform, &facts))
+            .transpose()?
+            .unwrap_or_default(),
     };
     let answer = compat::answer(&question, platform, &published::releases(ctx)?, &facts);
     let exit = if answer.impossible {
@@ -206,7 +207,8 @@ fn run_requirements(
         ctx.output.line(format!("conflict: {conflict}"));
     }
     if let Some(build) = &report.build {
-        ctx.output.line(format!("the newest that serves all: {build}"));
+        ctx.output
+            .line(format!("the newest that serves all: {build}"));
     }
     for note in &report.notes {
         ctx.output.note(note);
@@ -221,5 +223,8 @@ fn run_requirements(
 fn decoded(bytes: &[u8]) -> String {
     let (encoding, marked) =
         encoding_rs::Encoding::for_bom(bytes).map_or((encoding_rs::UTF_8, 0), |found| found);
-    encoding.decode_without_bom_handling(&bytes[marked..]).0.into_owned()
+    encoding
+        .decode_without_bom_handling(&bytes[marked..])
+        .0
+        .into_owned()
 }

@@ -22,6 +22,7 @@ pub mod manifest;
 pub mod prelude;
 pub mod prune;
 mod published;
+mod refreshing;
 mod selected;
 pub mod shim;
 pub mod uninstall;
@@ -50,7 +51,10 @@ pub enum Error {
         platform: Platform,
     },
     /// An archive for another platform, and nobody said that this is meant.
-    #[error("`{file}` holds {build}, which is for {platform}; this machine is {}", Platform::host())]
+    #[error(
+        "`{file}` holds {build}, which is for {platform}; this machine is {}",
+        Platform::host()
+    )]
     ForeignArchive {
         /// The archive.
         file: String,
@@ -124,10 +128,12 @@ impl Failure for Error {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Usage { hint, .. } => hint.iter().cloned().collect(),
-            Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => Vec::new(),
-            Self::ForeignArchive { platform, .. } => vec![format!(
-                "if that is meant, add: --platform {platform}"
-            )],
+            Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => {
+                Vec::new()
+            }
+            Self::ForeignArchive { platform, .. } => {
+                vec![format!("if that is meant, add: --platform {platform}")]
+            }
             Self::Ambiguous { spec, builds } => vec![
                 format!("name one: cudnnm uninstall {}", builds[0]),
                 format!(

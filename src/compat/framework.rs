@@ -14,6 +14,8 @@ pub struct Named {
     pub version: Option<String>,
     /// Which of its packages, where the name or the version's local part says so: `cu113`.
     pub package: Option<String>,
+    /// The CUDA, where the name or an extra says so: `cupy-cuda11x`, `jax[cuda12]`.
+    pub cuda: Option<CudaVersion>,
 }
 
 /// The cuDNN that a framework release wants.
@@ -41,23 +43,50 @@ pub fn for_framework<'a>(
     platform: Platform,
     facts: &'a Facts,
 ) -> Result<Recommendation<'a>, Error> {
+    Ok(packages(text, platform, facts)?.swap_remove(0))
+}
+
+/// As [`for_framework`], for each package of the release (`cu113`, `cu116`), the usual one first. Never empty.
+///
+/// # Errors
+///
+/// As [`for_framework`].
+pub fn packages<'a>(
+    text: &str,
+    platform: Platform,
+    facts: &'a Facts,
+) -> Result<Vec<Recommendation<'a>>, Error> {
     let named = Named::parse(text)?;
     let (framework, version, others) = find(&named, platform, facts)?;
-    let lacks = |framework: &Framework| framework.bundled == Bundled::NotUsed;
-    if lacks(framework) {
-        return Err(Error::NoCudnn {
-            name: named.name,
-            version,
-            note: framework.note.clone(),
-        });
-    }
     if framework.bundled == Bundled::Inherits {
         return inherited(&named, framework, platform, facts);
     }
-    let Some(spec) = wanted(framework) else {
+    let first = recommendation(&named, framework, &version, &others, platform, facts)?;
+    let rest = others
+        .iter()
+        .filter_map(|other| recommendation(&named, other, &version, &[], platform, facts).ok());
+    Ok(std::iter::once(first).chain(rest).collect())
+}
+
+fn recommendation<'a>(
+    named: &Named,
+    framework: &'a Framework,
+    version: &str,
+    others: &[&'a Framework],
+    platform: Platform,
+    facts: &Facts,
+) -> Result<Recommendation<'a>, Error> {
+    if framework.bundled == Bundled::NotUsed {
+        return Err(Error::NoCudnn {
+            name: named.name.clone(),
+            version: version.to_owned(),
+            note: framework.note.clone(),
+        });
+    }
+    let Some(spec) = wanted(framework, named.cuda) else {
         return Err(Error::UnknownRelease {
-            name: named.name,
-            version,
+            name: named.name.clone(),
+            version: version.to_owned(),
             platform,
             known: Vec::new(),
         });
@@ -74,7 +103,7 @@ pub fn for_framework<'a>(
         _ => String::new(),
     };
     if let Some(built) = &framework.built {
-        let cuda = match framework.cuda.last() {
+        let cuda = match named.cuda.or_else(|| framework.cuda.last().copied()) {
             Some(cuda) => format!(" and CUDA {cuda}"),
             None => String::new(),
         };
@@ -83,7 +112,9 @@ pub fn for_framework<'a>(
         )));
     }
     if let Some(accepts) = &framework.accepts {
+        // The rest of a rule is about how to get around it.
         let rule = framework.rule.as_deref().unwrap_or("same major");
+        let rule = rule.split([';', '(']).next().unwrap_or(rule).trim();
         reasons.push(reason(format!("it runs with cuDNN {accepts}: {rule}")));
     }
     reasons.push(reason(brings(framework)));
@@ -112,7 +143,7 @@ pub fn for_framework<'a>(
         spec,
         accepts: framework.accepts.clone(),
         framework,
-        version,
+        version: version.to_owned(),
         reasons,
     })
 }
@@ -145,7 +176,9 @@ pub fn brings(framework: &Framework) -> String {
         Bundled::Static => {
             format!("cuDNN is linked into it{place}; no other can take its place")
         }
-        Bundled::ShimOnly => format!("it brings only cuDNN's front library{place}; the parts are found"),
+        Bundled::ShimOnly => {
+            format!("it brings only cuDNN's front library{place}; the parts are found")
+        }
         Bundled::Inherits => "it loads the cuDNN of the framework below it".to_owned(),
         Bundled::NotUsed => "it does not use cuDNN".to_owned(),
     }
@@ -159,7 +192,12 @@ impl Named {
     /// When it is no such thing.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let bad = || Error::BadFramework {
-            text: text.trim().chars().take(80).flat_map(char::escape_debug).collect(),
+            text: text
+                .trim()
+                .chars()
+                .take(80)
+                .flat_map(char::escape_debug)
+                .collect(),
         };
         let text = text.trim();
         let (name, version) = match text.split_once('=') {
@@ -169,7 +207,8 @@ impl Named {
                 None => (text, None),
             },
         };
-        let name = name.split('[').next().unwrap_or(name).trim();
+        let (name, extras) = name.split_once('[').unwrap_or((name, ""));
+        let name = name.trim();
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(plain) {
             return Err(bad());
@@ -179,6 +218,7 @@ impl Named {
         }
         let normal = name.to_ascii_lowercase().replace(['_', '.'], "-");
         let (name, mut package) = canonical(&normal);
+        let cuda = cuda_in(&normal).or_else(|| cuda_in(extras));
         if let Some((_, local)) = version.and_then(|version| version.split_once('+')) {
             package = Some(local.to_owned());
         }
@@ -186,6 +226,7 @@ impl Named {
             name,
             version: version.map(str::to_owned),
             package,
+            cuda,
         })
     }
 }
@@ -208,6 +249,17 @@ fn canonical(name: &str) -> (String, Option<String>) {
         return ("cupy".to_owned(), None);
     }
     (plain.to_owned(), None)
+}
+
+/// `cupy-cuda113` is for 11.3, `cupy-cuda11x` for 11, the extra `cuda12_pip` for 12.
+fn cuda_in(text: &str) -> Option<CudaVersion> {
+    let rest = text.split("cuda").nth(1)?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    match digits.len() {
+        2 => digits.parse().ok().map(CudaVersion::major),
+        3 => format!("{}.{}", &digits[..2], &digits[2..]).parse().ok(),
+        _ => None,
+    }
 }
 
 /// The numbers a version begins with: `2.15.0.post1` is 2.15.0.
@@ -249,7 +301,13 @@ pub(super) fn find<'a>(
         .collect();
     let newest = here
         .iter()
-        .filter_map(|framework| framework.versions.to.as_ref().or(framework.versions.from.as_ref()))
+        .filter_map(|framework| {
+            framework
+                .versions
+                .to
+                .as_ref()
+                .or(framework.versions.from.as_ref())
+        })
         .max();
     let (number, version) = match (&named.version, newest) {
         (Some(version), _) => (release(version), version.clone()),
@@ -269,6 +327,20 @@ pub(super) fn find<'a>(
             .iter()
             .copied()
             .filter(|framework| is_package(framework, wanted))
+            .collect();
+        if !narrowed.is_empty() {
+            matching = narrowed;
+        }
+    }
+    if let Some(cuda) = named.cuda {
+        let includes = |framework: &Framework| {
+            let majors = framework.cuda.iter().map(|cuda| cuda.major);
+            majors.clone().min() <= Some(cuda.major) && majors.max() >= Some(cuda.major)
+        };
+        let narrowed: Vec<&Framework> = matching
+            .iter()
+            .copied()
+            .filter(|framework| includes(framework))
             .collect();
         if !narrowed.is_empty() {
             matching = narrowed;
@@ -327,10 +399,16 @@ fn no_gpu_support(
         .filter_map(|other| Some((other.versions.to.as_ref()?, other)))
         .max_by(|a, b| a.0.cmp(b.0));
     if let Some((last, with)) = last {
-        let spec = wanted(with).map_or_else(String::new, |spec| {
-            format!(": cudnnm install {}", crate::selection::shell_word(&spec.to_string()))
+        let spec = wanted(with, None).map_or_else(String::new, |spec| {
+            format!(
+                ": cudnnm install {}",
+                crate::selection::shell_word(&spec.to_string())
+            )
         });
-        advice.push(format!("the last with GPU support there is {} {last}{spec}", named.name));
+        advice.push(format!(
+            "the last with GPU support there is {} {last}{spec}",
+            named.name
+        ));
     }
     Error::NoGpuSupport {
         name: named.name.clone(),
@@ -357,7 +435,7 @@ fn ranges(frameworks: &[&Framework]) -> Vec<String> {
 /// What to install for an entry: the release it was built with, for its CUDA.
 ///
 /// Up to cuDNN 8.0 there is a build for each CUDA minor, later one for each major.
-fn wanted(framework: &Framework) -> Option<VersionSpec> {
+fn wanted(framework: &Framework, cuda: Option<CudaVersion>) -> Option<VersionSpec> {
     let built = framework.built.as_ref();
     let accepts = framework.accepts.as_ref();
     let numbers: Vec<u32> = match (built.map(|spec| &spec.requirement), accepts) {
@@ -365,7 +443,9 @@ fn wanted(framework: &Framework) -> Option<VersionSpec> {
             let floor = accepts.and_then(floor);
             match floor {
                 // JAX 0.4.30 was built with 9.0 and needs 9.1.
-                Some(floor) if numbers.as_slice() < floor.as_slice() && !floor.starts_with(numbers) => {
+                Some(floor)
+                    if numbers.as_slice() < floor.as_slice() && !floor.starts_with(numbers) =>
+                {
                     floor
                 }
                 _ => numbers.iter().take(3).copied().collect(),
@@ -374,9 +454,13 @@ fn wanted(framework: &Framework) -> Option<VersionSpec> {
         (_, Some(accepts)) => floor(accepts)?,
         _ => return None,
     };
-    let cuda = framework.cuda.last().copied();
-    let per_minor = numbers.first().is_some_and(|major| *major < 8)
-        || numbers.starts_with(&[8, 0]);
+    // A package for several majors (CuPy) leaves the choice to the machine.
+    let its_own = match framework.cuda.as_slice() {
+        [first, .., last] if first.major != last.major => None,
+        all => all.last().copied(),
+    };
+    let cuda = cuda.or(its_own);
+    let per_minor = numbers.first().is_some_and(|major| *major < 8) || numbers.starts_with(&[8, 0]);
     let variant = cuda.map(|cuda| {
         if per_minor || cuda.major < 11 {
             cuda
@@ -406,7 +490,7 @@ fn inherited<'a>(
     framework: &'a Framework,
     platform: Platform,
     facts: &'a Facts,
-) -> Result<Recommendation<'a>, Error> {
+) -> Result<Vec<Recommendation<'a>>, Error> {
     let base = framework
         .pin
         .as_deref()
@@ -428,14 +512,12 @@ fn inherited<'a>(
         Some(version) => format!("{base}=={version}"),
         None => base.to_owned(),
     };
-    let mut recommendation = for_framework(&text, platform, facts)?;
+    let mut packages = packages(&text, platform, facts)?;
     let note = framework.note.as_deref().unwrap_or_default();
-    recommendation.reasons.insert(
-        0,
-        Reason {
-            text: format!("{} runs on {text}: {note}", named.name),
-            source: facts.source(&framework.fact),
-        },
-    );
-    Ok(recommendation)
+    for recommendation in &mut packages {
+        let text = format!("{} runs on {text}: {note}", named.name);
+        let source = facts.source(&framework.fact);
+        recommendation.reasons.insert(0, Reason { text, source });
+    }
+    Ok(packages)
 }

@@ -58,8 +58,14 @@ pub fn gpu(text: &str, facts: &Facts) -> Result<Gpu, Error> {
 
 fn capability(text: &str) -> Option<Capability> {
     let lower = text.to_ascii_lowercase();
-    if let Some(digits) = lower.strip_prefix("sm_").or_else(|| lower.strip_prefix("sm")) {
-        let number: u32 = digits.parse().ok().filter(|number| (10..1000).contains(number))?;
+    if let Some(digits) = lower
+        .strip_prefix("sm_")
+        .or_else(|| lower.strip_prefix("sm"))
+    {
+        let number: u32 = digits
+            .parse()
+            .ok()
+            .filter(|number| (10..1000).contains(number))?;
         return Some(Capability {
             major: number / 10,
             minor: number % 10,
@@ -115,8 +121,9 @@ fn after_series(series: &str, item: &str, input: &[String]) -> usize {
         None => number(item).map(|only| (only, only)),
     };
     let Some((first, last)) = bounds else {
-        // `Titan X` in the list behind `GTX` is a name of its own.
-        return consecutive(&words(item), input);
+        // `Titan X` in the list behind `GTX` is a name of its own, with or without the series.
+        let whole = words(&format!("{series} {item}"));
+        return consecutive(&whole, input).max(consecutive(&words(item), input));
     };
     let series = series.to_ascii_uppercase();
     let found = input.windows(2).any(|pair| {
@@ -161,7 +168,15 @@ mod tests {
             let found = gpu(name, &facts).map(|gpu| gpu.capability.to_string());
             assert_eq!(found.ok().as_deref(), Some(expected), "{name}");
         }
-        for name in ["", "Radeon RX 7900", "RTX", "RTX 9999", "Iris Xe", "8", "sm_"] {
+        for name in [
+            "",
+            "Radeon RX 7900",
+            "RTX",
+            "RTX 9999",
+            "Iris Xe",
+            "8",
+            "sm_",
+        ] {
             assert!(gpu(name, &facts).is_err(), "{name}");
         }
     }

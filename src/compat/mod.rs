@@ -14,7 +14,7 @@ mod gpu;
 mod question;
 pub mod requirements;
 
-pub use framework::{Named, Recommendation, for_framework, known_frameworks};
+pub use framework::{Named, Recommendation, for_framework, known_frameworks, packages};
 pub use gpu::{Gpu, gpu};
 pub use question::{Answer, Level, Line, Question, answer};
 
@@ -172,7 +172,11 @@ pub fn judge(build: &BuildId, machine: &Machine, facts: &Facts) -> Fit {
         .find(|broken| broken.version.same_release(build.version));
     match broken {
         Some(broken) => Fit::Warn(Reason {
-            text: format!("cuDNN {} is faulty: {}", broken.version.label(), broken.reason),
+            text: format!(
+                "cuDNN {} is faulty: {}",
+                broken.version.label(),
+                broken.reason
+            ),
             source: broken.fact.clone(),
         }),
         None => Fit::Good,
@@ -190,9 +194,7 @@ fn driver_fit(build: &BuildId, machine: &Machine, facts: &Facts) -> Fit {
     if let Some(driver) = &machine.driver {
         if driver < minimum {
             return Fit::Impossible(Reason {
-                text: format!(
-                    "the driver is {driver}; CUDA {variant} needs {minimum} or newer"
-                ),
+                text: format!("the driver is {driver}; CUDA {variant} needs {minimum} or newer"),
                 source: facts.source(&toolkit.fact),
             });
         }
@@ -319,7 +321,11 @@ fn architecture_fit(build: &BuildId, gpu: &Gpu, facts: &Facts) -> Fit {
 }
 
 fn variants(support: &Support) -> String {
-    let names: Vec<String> = support.variants.iter().map(CudaVersion::to_string).collect();
+    let names: Vec<String> = support
+        .variants
+        .iter()
+        .map(CudaVersion::to_string)
+        .collect();
     names.join("/")
 }
 

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::{Fit, Gpu, Machine, Reason, Recommendation, judge};
 use crate::manifest::{Bundled, Driver, Facts, Releases, Toolkit};
-use crate::selection::Candidate;
 use crate::version::{BuildId, CudaVersion, CudnnVersion, Flavour, Platform, VersionSpec};
 
 /// What is given.
@@ -21,8 +20,8 @@ pub struct Question<'a> {
     pub cuda: Option<CudaVersion>,
     /// `--cudnn`
     pub cudnn: Option<VersionSpec>,
-    /// `--framework`
-    pub framework: Option<Recommendation<'a>>,
+    /// `--framework`: the packages of its release, the usual one first; the first that fits the rest is taken.
+    pub framework: Vec<Recommendation<'a>>,
 }
 
 /// How a line is meant.
@@ -71,7 +70,12 @@ pub fn answer(
     facts: &Facts,
 ) -> Answer {
     let mut answer = Answer::default();
-    if let Some(framework) = &question.framework {
+    let mut offers = offers(releases, platform, facts);
+    // `jit` builds are for those who ask for them.
+    let wanted_flavour = question.cudnn.as_ref().and_then(|spec| spec.flavour);
+    offers.retain(|offer| offer.build.flavour == wanted_flavour.unwrap_or(Flavour::Full));
+    let framework = fitting_package(question, platform, &offers, facts);
+    if let Some(framework) = framework {
         about_framework(&mut answer, framework);
     }
     if let Some(gpu) = &question.gpu {
@@ -83,15 +87,33 @@ pub fn answer(
     if let Some(cuda) = question.cuda {
         about_cuda(&mut answer, cuda, platform, facts);
     }
-    let mut offers = offers(releases, platform);
-    // `jit` builds are for those who ask for them.
-    let wanted_flavour = question.cudnn.as_ref().and_then(|spec| spec.flavour);
-    offers.retain(|offer| offer.build.flavour == wanted_flavour.unwrap_or(Flavour::Full));
     if let Some(spec) = &question.cudnn {
         about_cudnn(&mut answer, spec, platform, &offers, facts);
     }
-    conclude(&mut answer, question, platform, &offers, facts);
+    conclude(&mut answer, question, framework, platform, &offers, facts);
     answer
+}
+
+/// Of a framework's packages the first with which something meets all that is given; the usual one if none does.
+fn fitting_package<'a>(
+    question: &'a Question<'a>,
+    platform: Platform,
+    offers: &[Offer],
+    facts: &Facts,
+) -> Option<&'a Recommendation<'a>> {
+    let fits = |package: &&Recommendation| {
+        let given = given(question, Some(package));
+        offers.iter().any(|offer| {
+            given
+                .iter()
+                .all(|given| !matches!(given.fit(offer, platform, facts), Fit::Impossible(_)))
+        })
+    };
+    question
+        .framework
+        .iter()
+        .find(fits)
+        .or(question.framework.first())
 }
 
 /// A published build with the toolkits it is documented for.
@@ -101,14 +123,17 @@ struct Offer {
     toolkits: Option<[CudaVersion; 2]>,
 }
 
-fn offers(releases: &Releases, platform: Platform) -> Vec<Offer> {
+fn offers(releases: &Releases, platform: Platform, facts: &Facts) -> Vec<Offer> {
     let mut offers: Vec<Offer> = releases
         .all()
         .iter()
         .filter(|release| release.platform == platform)
         .map(|release| Offer {
             build: release.build(),
-            toolkits: release.toolkits(),
+            toolkits: release.cuda_range.or_else(|| {
+                let support = facts.support_for(&release.build())?;
+                Some([support.first_cuda, support.last_cuda?])
+            }),
         })
         .collect();
     offers.sort_by(|a, b| b.build.cmp(&a.build));
@@ -127,7 +152,13 @@ fn push(answer: &mut Answer, about: &'static str, level: Level, text: String, so
 
 fn about_framework(answer: &mut Answer, framework: &Recommendation) {
     for reason in &framework.reasons {
-        push(answer, "framework", Level::Ok, reason.text.clone(), &reason.source);
+        push(
+            answer,
+            "framework",
+            Level::Ok,
+            reason.text.clone(),
+            &reason.source,
+        );
     }
 }
 
@@ -144,14 +175,23 @@ fn about_gpu(answer: &mut Answer, gpu: &Gpu, platform: Platform, facts: &Facts) 
         answer,
         "gpu",
         Level::Ok,
-        format!("{name}: {}, compute capability {capability}", architecture.name),
+        format!(
+            "{name}: {}, compute capability {capability}",
+            architecture.name
+        ),
         &source,
     );
     let cuda = match architecture.last_cuda {
         Some(last) => format!("CUDA {} to {last}", architecture.first_cuda),
         None => format!("CUDA {} and newer", architecture.first_cuda),
     };
-    push(answer, "gpu", Level::Ok, format!("{cuda} make code for it"), &source);
+    push(
+        answer,
+        "gpu",
+        Level::Ok,
+        format!("{cuda} make code for it"),
+        &source,
+    );
     if let Some(last) = &architecture.last_cudnn {
         let text = format!("cuDNN {last} is the last with kernels for it");
         push(answer, "gpu", Level::Ok, text, &source);
@@ -172,10 +212,11 @@ fn about_gpu(answer: &mut Answer, gpu: &Gpu, platform: Platform, facts: &Facts) 
 
 fn about_driver(answer: &mut Answer, driver: &Driver, platform: Platform, facts: &Facts) {
     // Only releases that shipped with a driver no newer than this one are sure to be native to it.
-    let native = facts
-        .toolkits
-        .iter()
-        .find(|toolkit| toolkit.driver(platform).is_some_and(|shipped| driver >= shipped));
+    let native = facts.toolkits.iter().find(|toolkit| {
+        toolkit
+            .driver(platform)
+            .is_some_and(|shipped| driver >= shipped)
+    });
     let compatible = facts
         .toolkits
         .iter()
@@ -199,7 +240,11 @@ fn about_driver(answer: &mut Answer, driver: &Driver, platform: Platform, facts:
             best.cuda().major
         ),
     };
-    let level = if compatible.is_none() { Level::Fail } else { Level::Ok };
+    let level = if compatible.is_none() {
+        Level::Fail
+    } else {
+        Level::Ok
+    };
     let source = compatible
         .or(facts.toolkits.last())
         .map_or_else(String::new, |toolkit| facts.source(&toolkit.fact));
@@ -213,7 +258,11 @@ fn about_cuda(answer: &mut Answer, cuda: CudaVersion, platform: Platform, facts:
         return;
     };
     let minimum = toolkit.minimum(platform);
-    let system = if platform.is_windows() { "Windows" } else { "Linux" };
+    let system = if platform.is_windows() {
+        "Windows"
+    } else {
+        "Linux"
+    };
     let text = if toolkit.minor_compatible {
         format!(
             "CUDA {cuda} needs the {system} driver {minimum} or newer, as all of {}.x do",
@@ -224,8 +273,11 @@ fn about_cuda(answer: &mut Answer, cuda: CudaVersion, platform: Platform, facts:
     };
     let source = facts.source(&toolkit.fact);
     push(answer, "cuda", Level::Ok, text, &source);
-    if let Some(shipped) = toolkit.driver(platform).filter(|shipped| *shipped > minimum) {
-        let text = format!("its own driver is {shipped}; with an older one, code is not compiled at run time from PTX");
+    let shipped = toolkit
+        .driver(platform)
+        .filter(|shipped| cuda.minor.is_some() && *shipped > minimum);
+    if let Some(shipped) = shipped {
+        let text = format!("it was released with driver {shipped}");
         push(answer, "cuda", Level::Ok, text, &source);
     } else if platform.is_windows() && toolkit.windows.is_none() {
         let text = "NVIDIA names no Windows driver for it; the branch is that of Linux".to_owned();
@@ -260,20 +312,53 @@ fn about_cudnn(
             None => "documented for its CUDA major".to_owned(),
         };
         match facts.support_for(build) {
-            None => push(answer, "cudnn", Level::Ok, format!("{build}: {toolkits}"), ""),
+            None => push(
+                answer,
+                "cudnn",
+                Level::Ok,
+                format!("{build}: {toolkits}"),
+                "",
+            ),
             Some(support) => {
                 let [low, high] = support.capability;
-                let text = format!("{build}: {toolkits}, GPUs of compute capability {low} to {high}");
-                push(answer, "cudnn", Level::Ok, text, &facts.source(&support.fact));
+                let text =
+                    format!("{build}: {toolkits}, GPUs of compute capability {low} to {high}");
+                push(
+                    answer,
+                    "cudnn",
+                    Level::Ok,
+                    text,
+                    &facts.source(&support.fact),
+                );
             }
         }
-        if let Some(toolkit) = build.variant.and_then(|variant| super::toolkit_of_variant(variant, facts)) {
-            let text = format!("{build} needs driver {} or newer", toolkit.minimum(platform));
-            push(answer, "cudnn", Level::Ok, text, &facts.source(&toolkit.fact));
+        if let Some(toolkit) = build
+            .variant
+            .and_then(|variant| super::toolkit_of_variant(variant, facts))
+        {
+            let text = format!(
+                "{build} needs driver {} or newer",
+                toolkit.minimum(platform)
+            );
+            push(
+                answer,
+                "cudnn",
+                Level::Ok,
+                text,
+                &facts.source(&toolkit.fact),
+            );
         }
     }
-    if let Some(broken) = facts.broken.iter().find(|broken| broken.version.same_release(newest)) {
-        let text = format!("cuDNN {} is faulty: {}", broken.version.label(), broken.reason);
+    if let Some(broken) = facts
+        .broken
+        .iter()
+        .find(|broken| broken.version.same_release(newest))
+    {
+        let text = format!(
+            "cuDNN {} is faulty: {}",
+            broken.version.label(),
+            broken.reason
+        );
         push(answer, "cudnn", Level::Warn, text, &broken.fact);
     }
 }
@@ -372,7 +457,7 @@ impl Given<'_> {
                             "{} {} is built for CUDA {}, {build} for another",
                             framework.name,
                             recommendation.version,
-                            framework.cuda.last().map(CudaVersion::to_string).unwrap_or_default()
+                            cudas(recommendation)
                         ),
                         source(),
                     );
@@ -380,6 +465,15 @@ impl Given<'_> {
                 Fit::Good
             }
         }
+    }
+}
+
+/// The CUDA of a framework: one, or from one to another.
+fn cudas(recommendation: &Recommendation) -> String {
+    match recommendation.framework.cuda.as_slice() {
+        [] => "unknown".to_owned(),
+        [only] => only.to_string(),
+        [first, .., last] => format!("{first} to {last}"),
     }
 }
 
@@ -407,7 +501,11 @@ fn cuda_fit(offer: &Offer, cuda: CudaVersion) -> Fit {
         // Before CUDA 11 libraries of different minors don't go together.
         Some([first, last]) if variant.major < 11 => impossible(format!(
             "{build} is for CUDA {}, not {cuda}",
-            if first == last { first.to_string() } else { format!("{first} to {last}") }
+            if first == last {
+                first.to_string()
+            } else {
+                format!("{first} to {last}")
+            }
         )),
         Some([first, last]) => Fit::Warn(Reason {
             text: format!(
@@ -419,19 +517,29 @@ fn cuda_fit(offer: &Offer, cuda: CudaVersion) -> Fit {
     }
 }
 
+/// All that is given; the harder the fact, the earlier: a GPU can't be changed, a cuDNN can.
+fn given<'a>(
+    question: &'a Question<'a>,
+    framework: Option<&'a Recommendation<'a>>,
+) -> Vec<Given<'a>> {
+    let mut given = Vec::new();
+    given.extend(question.gpu.as_ref().map(Given::Gpu));
+    given.extend(question.driver.as_ref().map(Given::Driver));
+    given.extend(framework.map(Given::Framework));
+    given.extend(question.cuda.map(Given::Cuda));
+    given.extend(question.cudnn.as_ref().map(Given::Cudnn));
+    given
+}
+
 fn conclude(
     answer: &mut Answer,
     question: &Question,
+    framework: Option<&Recommendation>,
     platform: Platform,
     offers: &[Offer],
     facts: &Facts,
 ) {
-    let mut given = Vec::new();
-    given.extend(question.framework.as_ref().map(Given::Framework));
-    given.extend(question.gpu.as_ref().map(Given::Gpu));
-    given.extend(question.driver.as_ref().map(Given::Driver));
-    given.extend(question.cuda.map(Given::Cuda));
-    given.extend(question.cudnn.as_ref().map(Given::Cudnn));
+    let given = given(question, framework);
     let works = |offer: &Offer, given: &[&Given]| {
         given
             .iter()
@@ -474,7 +582,10 @@ fn conclude(
     };
     let (source, level) = match doubt {
         Some(reason) => (reason.source.clone(), Level::Warn),
-        None => ("all published builds held against the facts above".to_owned(), Level::Ok),
+        None => (
+            "all published builds held against the facts above".to_owned(),
+            Level::Ok,
+        ),
     };
     let mut text = format!("{}: {fits}", newest.build);
     if let Some(reason) = doubt {
@@ -495,7 +606,7 @@ fn conclude(
             "all published builds held against the facts above",
         );
     }
-    if let Some(framework) = &question.framework {
+    if let Some(framework) = framework {
         recommend(answer, framework, &fitting, platform);
     }
     why_not_newer(answer, newest.build.version, &all, offers, platform, facts);
@@ -515,10 +626,15 @@ fn recommend(
     match best {
         Some((offer, _)) => {
             answer.recommended = Some(offer.build);
-            let own = match framework.framework.bundled {
-                Bundled::InWheel | Bundled::PipDependency => {
-                    " (and brings; only needed for another Python or C++ program)"
-                }
+            let entry = framework.framework;
+            let pinned = entry.pin.as_deref().is_some_and(|pin| pin.contains("=="));
+            let extra = entry
+                .bundled_at
+                .as_deref()
+                .is_some_and(|place| place.contains("only with extra"));
+            let own = match entry.bundled {
+                Bundled::InWheel => ", and brings itself",
+                Bundled::PipDependency if pinned && !extra => ", and brings itself",
                 _ => "",
             };
             push(
@@ -526,15 +642,24 @@ fn recommend(
                 "build",
                 Level::Ok,
                 format!("{}: what {name} was built with{own}", offer.build),
-                framework.reasons.first().map_or("", |reason| &reason.source),
+                framework
+                    .reasons
+                    .first()
+                    .map_or("", |reason| &reason.source),
             );
         }
         None => push(
             answer,
             "build",
             Level::Warn,
-            format!("cuDNN {}, with which {name} was built, does not fit or is not published", framework.spec),
-            framework.reasons.first().map_or("", |reason| &reason.source),
+            format!(
+                "cuDNN {}, with which {name} was built, does not fit or is not published",
+                framework.spec
+            ),
+            framework
+                .reasons
+                .first()
+                .map_or("", |reason| &reason.source),
         ),
     }
 }
@@ -563,7 +688,9 @@ fn why_not_newer(
             .filter(|offer| offer.build.version.same_release(next.build.version))
             .map(|offer| given.fit(offer, platform, facts))
             .collect::<Vec<_>>();
-        let every = all_refused.iter().all(|fit| matches!(fit, Fit::Impossible(_)));
+        let every = all_refused
+            .iter()
+            .all(|fit| matches!(fit, Fit::Impossible(_)));
         if let (true, Some(Fit::Impossible(reason))) = (every, all_refused.into_iter().next()) {
             let text = format!("not {}: {}", next.build.version.label(), reason.text);
             push(answer, "build", Level::Ok, text, &reason.source);
@@ -595,8 +722,21 @@ fn explain_conflict(
             if by_one.iter().any(|offer| passes(other, offer)) {
                 continue;
             }
-            // The reason is the refusal of the newest build that the first of the two would take.
-            if let Fit::Impossible(reason) = other.fit(by_one[0], platform, facts) {
+            let reason = match (one, other) {
+                (Given::Framework(framework), Given::Cuda(_)) => Some(Reason {
+                    text: format!("it is built for CUDA {}", cudas(framework)),
+                    source: facts.source(&framework.framework.fact),
+                }),
+                // The first of two is the harder fact: it tells why it refuses the newest build that the other means.
+                _ => offers
+                    .iter()
+                    .find(|offer| passes(other, offer))
+                    .and_then(|offer| match one.fit(offer, platform, facts) {
+                        Fit::Impossible(reason) => Some(reason),
+                        Fit::Good | Fit::Warn(_) => None,
+                    }),
+            };
+            if let Some(reason) = reason {
                 let text = format!(
                     "{} and {} don't go together: {}",
                     one.name(),

@@ -1,5 +1,7 @@
 //! `requirements.txt` and the output of `pip freeze`: which cuDNN each package loads, and where they disagree.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::framework::{brings, find, release};
@@ -25,6 +27,8 @@ pub struct Package {
     pub cuda_major: Option<u32>,
     /// Where its cuDNN comes from, in words.
     pub how: String,
+    /// What it makes pip install.
+    pub pin: Option<String>,
     /// Another one can take the place of its own.
     pub replaceable: bool,
     /// The source of the facts.
@@ -68,7 +72,9 @@ pub fn read(text: &str, platform: Platform, releases: &Releases, facts: &Facts) 
         }
     }
     compare(&mut report, &wheels);
-    report.packages.extend(wheels.into_iter().map(|(_, package)| package));
+    report
+        .packages
+        .extend(wheels.into_iter().map(|(_, package)| package));
     if report.conflicts.is_empty() && !report.packages.is_empty() {
         report.build = common_build(&report.packages, platform, releases);
     }
@@ -77,6 +83,8 @@ pub fn read(text: &str, platform: Platform, releases: &Releases, facts: &Facts) 
 
 struct Requirement {
     name: String,
+    /// `[cuda12]`, or empty.
+    extras: String,
     version: Option<String>,
 }
 
@@ -96,22 +104,36 @@ impl Requirement {
             return None;
         }
         let mut rest = line[end..].trim();
-        if let Some(extras) = rest.strip_prefix('[') {
-            rest = extras.split_once(']').map_or("", |(_, rest)| rest).trim();
+        let mut extras = String::new();
+        if let Some((inner, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            extras = format!("[{inner}]");
+            rest = after.trim();
         }
         let version = if let Some(exact) = rest.strip_prefix("==") {
-            let exact = exact.trim_start_matches('=').split(',').next().unwrap_or_default();
+            let exact = exact
+                .trim_start_matches('=')
+                .split(',')
+                .next()
+                .unwrap_or_default();
             let exact = exact.trim().trim_end_matches(".*");
             release(exact).map(|_| exact.to_owned())
         } else if let Some(url) = rest.strip_prefix('@') {
             // `torch @ https://…/torch-2.4.1%2Bcu121-cp311-…whl`: the file's name has the version.
             let file = url.trim().rsplit('/').next().unwrap_or_default();
-            let version = file.split('-').nth(1).unwrap_or_default().replace("%2B", "+");
+            let version = file
+                .split('-')
+                .nth(1)
+                .unwrap_or_default()
+                .replace("%2B", "+");
             release(&version).map(|_| version)
         } else {
             None
         };
-        Some(Self { name, version })
+        Some(Self {
+            name,
+            extras,
+            version,
+        })
     }
 }
 
@@ -150,7 +172,11 @@ fn logical_lines(text: &str) -> Vec<String> {
 /// The CUDA major of `nvidia-cudnn-cu12` and `nvidia-cudnn-jit-cu13`.
 fn cudnn_wheel(name: &str) -> Option<u32> {
     let rest = name.strip_prefix("nvidia-cudnn-")?;
-    rest.strip_prefix("jit-").unwrap_or(rest).strip_prefix("cu")?.parse().ok()
+    rest.strip_prefix("jit-")
+        .unwrap_or(rest)
+        .strip_prefix("cu")?
+        .parse()
+        .ok()
 }
 
 fn wheel_package(requirement: &Requirement, cuda: u32) -> Package {
@@ -168,6 +194,7 @@ fn wheel_package(requirement: &Requirement, cuda: u32) -> Package {
         accepts: None,
         cuda_major: Some(cuda),
         how: "is NVIDIA's cuDNN itself".to_owned(),
+        pin: None,
         replaceable: true,
         source: "the package's name".to_owned(),
     }
@@ -180,11 +207,16 @@ fn framework_package(
     facts: &Facts,
 ) -> Result<Option<Package>, String> {
     let text = match &requirement.version {
-        Some(version) => format!("{}=={version}", requirement.name),
-        None => requirement.name.clone(),
+        Some(version) => format!("{}{}=={version}", requirement.name, requirement.extras),
+        None => format!("{}{}", requirement.name, requirement.extras),
     };
     // The opencv wheels of the index, onnxruntime and paddlepaddle without -gpu have no CUDA in them.
-    let cpu_names = ["opencv-python", "paddlepaddle", "tensorflow-cpu", "tensorflow-intel"];
+    let cpu_names = [
+        "opencv-python",
+        "paddlepaddle",
+        "tensorflow-cpu",
+        "tensorflow-intel",
+    ];
     if cpu_names.contains(&requirement.name.as_str()) {
         return Ok(None);
     }
@@ -208,15 +240,27 @@ fn framework_package(
         return Err(format!("{} {version} does not use cuDNN", requirement.name));
     }
     if framework.bundled == Bundled::Inherits {
-        return Err(format!("{} {version} loads the cuDNN of the package it is built on", requirement.name));
+        return Err(format!(
+            "{} {version} loads the cuDNN of the package it is built on",
+            requirement.name
+        ));
     }
+    // TensorFlow's pin counts only for `tensorflow[and-cuda]`.
+    let optional = framework
+        .bundled_at
+        .as_deref()
+        .is_some_and(|place| place.contains("only with extra"));
     let numbers = framework
         .built
         .as_ref()
         .map(ToString::to_string)
         .or_else(|| framework.accepts.as_ref().map(ToString::to_string));
     let major = numbers.as_deref().and_then(|text| {
-        text.trim_start_matches(['>', '=']).split(['.', ',']).next()?.parse().ok()
+        text.trim_start_matches(['>', '='])
+            .split(['.', ','])
+            .next()?
+            .parse()
+            .ok()
     });
     Ok(Some(Package {
         name: requirement.name.clone(),
@@ -224,8 +268,15 @@ fn framework_package(
         cudnn_major: major,
         cudnn: framework.built.as_ref().map(ToString::to_string),
         accepts: framework.accepts.clone(),
-        cuda_major: framework.cuda.last().map(|cuda| cuda.major),
+        cuda_major: named
+            .cuda
+            .or_else(|| framework.cuda.last().copied())
+            .map(|cuda| cuda.major),
         how: brings(framework),
+        pin: framework
+            .pin
+            .clone()
+            .filter(|_| !optional || !requirement.extras.is_empty()),
         replaceable: framework.bundled != Bundled::Static,
         source: facts.source(&framework.fact),
     }))
@@ -233,45 +284,56 @@ fn framework_package(
 
 fn compare(report: &mut Report, wheels: &[(CudnnVersion, Package)]) {
     let mut conflicts = Vec::new();
-    let label = |package: &Package| match &package.version {
-        Some(version) => format!("{} {version}", package.name),
-        None => package.name.clone(),
-    };
-    for (index, one) in report.packages.iter().enumerate() {
-        for other in &report.packages[index + 1..] {
-            let majors = one.cudnn_major.zip(other.cudnn_major);
-            let cudas = one.cuda_major.zip(other.cuda_major);
-            if let Some((a, b)) = majors.filter(|(a, b)| a != b) {
-                conflicts.push(format!(
-                    "{} loads cuDNN {a} and {} loads cuDNN {b}: no one build serves both",
-                    label(one),
-                    label(other)
-                ));
-            } else if let Some((a, b)) = cudas.filter(|(a, b)| a != b) {
-                conflicts.push(format!(
-                    "{} is built for CUDA {a} and {} for CUDA {b}: no one build serves both",
-                    label(one),
-                    label(other)
-                ));
-            }
+    conflicts.extend(split(&report.packages, "cuDNN", |package| {
+        package.cudnn_major
+    }));
+    if conflicts.is_empty() {
+        conflicts.extend(split(&report.packages, "CUDA", |package| {
+            package.cuda_major
+        }));
+    }
+    // What pip installs: the wheels of the list, and those that a package pins without naming them there.
+    let mut installed: Vec<(CudnnVersion, String, Option<u32>)> = wheels
+        .iter()
+        .map(|(version, wheel)| {
+            (
+                *version,
+                format!("{} {version}", wheel.name),
+                wheel.cuda_major,
+            )
+        })
+        .collect();
+    for package in &report.packages {
+        if let Some((project, version)) = package.pin.as_deref().and_then(exact_pin)
+            && wheels.iter().all(|(_, wheel)| wheel.name != project)
+        {
+            let words = format!("the {project} {version} that {} pins", label(package));
+            installed.push((version, words, cudnn_wheel(project)));
         }
-        for (version, wheel) in wheels {
-            let refused = one
+    }
+    for (version, words, cuda) in &installed {
+        for package in &report.packages {
+            let accepts = package
                 .accepts
                 .as_ref()
-                .is_some_and(|accepts| !accepts.requirement.matches(*version));
-            if refused {
-                let accepts = one.accepts.as_ref().map(ToString::to_string).unwrap_or_default();
+                .filter(|accepts| !accepts.requirement.matches(*version));
+            // A cuDNN of another major is another file; that is told above.
+            if let Some(accepts) = accepts.filter(|_| package.cudnn_major == Some(version.major)) {
                 conflicts.push(format!(
-                    "{} runs with cuDNN {accepts}, but {} is {version}",
-                    label(one),
-                    wheel.name
+                    "{} runs with cuDNN {accepts}, not with {words}",
+                    label(package)
                 ));
-            } else if let Some((a, b)) = one.cuda_major.zip(wheel.cuda_major).filter(|(a, b)| a != b) {
+            } else if wheels.iter().any(|(known, _)| known == version)
+                && let Some((a, b)) = package.cuda_major.zip(*cuda).filter(|(a, b)| a != b)
+            {
                 conflicts.push(format!(
-                    "{} is built for CUDA {a}, but {} is for CUDA {b}",
-                    label(one),
-                    wheel.name
+                    "{} is built for CUDA {a}, {words} is for CUDA {b}",
+                    label(package)
+                ));
+            } else if accepts.is_some() && wheels.iter().any(|(known, _)| known == version) {
+                conflicts.push(format!(
+                    "{} runs with another major of cuDNN than {words}",
+                    label(package)
                 ));
             }
         }
@@ -286,7 +348,11 @@ fn compare(report: &mut Report, wheels: &[(CudnnVersion, Package)]) {
             }
         }
     }
-    for package in report.packages.iter().filter(|package| package.version.is_none()) {
+    for package in report
+        .packages
+        .iter()
+        .filter(|package| package.version.is_none())
+    {
         let note = format!(
             "{} is not pinned; what is said here is about the newest release known",
             package.name
@@ -296,12 +362,40 @@ fn compare(report: &mut Report, wheels: &[(CudnnVersion, Package)]) {
     report.conflicts = conflicts;
 }
 
-/// The newest build that every package runs with.
-fn common_build(
+fn label(package: &Package) -> String {
+    match &package.version {
+        Some(version) => format!("{} {version}", package.name),
+        None => package.name.clone(),
+    }
+}
+
+/// One line that sorts the packages by a major, if there are several.
+fn split(
     packages: &[Package],
-    platform: Platform,
-    releases: &Releases,
-) -> Option<BuildId> {
+    what: &str,
+    major: impl Fn(&Package) -> Option<u32>,
+) -> Option<String> {
+    let mut groups: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for package in packages {
+        if let Some(major) = major(package) {
+            groups.entry(major).or_default().push(label(package));
+        }
+    }
+    let words: Vec<String> = groups
+        .iter()
+        .map(|(major, names)| format!("{what} {major} for {}", names.join(", ")))
+        .collect();
+    (groups.len() > 1).then(|| format!("no one build serves all: {}", words.join("; ")))
+}
+
+/// `nvidia-cudnn-cu12==9.1.0.70`
+fn exact_pin(pin: &str) -> Option<(&str, CudnnVersion)> {
+    let (project, version) = pin.split_once("==")?;
+    Some((project, version.trim().parse().ok()?))
+}
+
+/// The newest build that every package runs with.
+fn common_build(packages: &[Package], platform: Platform, releases: &Releases) -> Option<BuildId> {
     releases
         .all()
         .iter()
@@ -324,4 +418,94 @@ fn common_build(
             })
         })
         .max_by_key(|build| (build.version, build.variant))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Texts;
+
+    fn report(text: &str) -> Report {
+        let releases = Releases::load(None).unwrap();
+        let facts = Facts::load(Texts::default()).unwrap();
+        read(text, Platform::LinuxX64, &releases, &facts)
+    }
+
+    fn lines(report: &Report) -> Vec<String> {
+        report
+            .packages
+            .iter()
+            .map(|package| {
+                let number = |number: Option<u32>| number.map_or("?".to_owned(), |n| n.to_string());
+                format!(
+                    "{} {} {}",
+                    label(package),
+                    number(package.cudnn_major),
+                    number(package.cuda_major)
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_way_to_write_a_requirement_is_read() {
+        let found = report(
+            "\u{feff}# our set\n-r base.txt\n--extra-index-url https://example.org/simple\n\
+             Torch == 2.4.1+cu121 ; python_version > '3.8'  # pinned\n\
+             tensorflow[and-cuda]==2.15.1 \\\n    --hash=sha256:00\n\
+             onnxruntime_gpu>=1.19,<2\nnumpy==1.26\nopencv-python==4.9\n\
+             jax @ https://example.org/jax-0.4.28-py3-none-any.whl\njaxlib==0.4.28\n",
+        );
+        assert_eq!(
+            lines(&found),
+            [
+                "torch 2.4.1+cu121 9 12",
+                "tensorflow 2.15.1 8 12",
+                "onnxruntime-gpu 9 13",
+                "jax 0.4.28 8 12"
+            ]
+        );
+        assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
+        let conda =
+            report("# packages in environment\npytorch   1.13.1   py3.10_cuda11.7   pytorch\n");
+        assert_eq!(lines(&conda), ["pytorch 1.13.1 8 11"]);
+    }
+
+    #[test]
+    fn conflicts_are_named_and_a_healthy_list_gets_its_build() {
+        let split = report("torch==1.13.1\ntensorflow==2.18.0\n");
+        assert_eq!(
+            split.conflicts,
+            ["no one build serves all: cuDNN 8 for torch 1.13.1; cuDNN 9 for tensorflow 2.18.0"]
+        );
+        // torch pins its cuDNN exactly; TensorFlow then loads that one from site-packages.
+        let pinned = report("torch==2.4.1\ntensorflow==2.18.0\n");
+        assert_eq!(pinned.conflicts.len(), 1);
+        assert!(
+            pinned.conflicts[0].contains("that torch 2.4.1 pins"),
+            "{pinned:?}"
+        );
+        let swapped = report("torch==2.4.1\nnvidia-cudnn-cu12==8.9.7.29\n");
+        assert!(
+            swapped.conflicts[0].contains("another major"),
+            "{swapped:?}"
+        );
+        let overwritten = report("nvidia-cudnn-cu11==9.10.2.21\nnvidia-cudnn-cu12==9.1.0.70\n");
+        assert!(
+            overwritten.conflicts[0].contains("overwrite each other"),
+            "{overwritten:?}"
+        );
+
+        let healthy =
+            report("torch==2.8.0\nonnxruntime-gpu==1.22.0\nnvidia-cudnn-cu12==9.10.2.21\n");
+        assert!(healthy.conflicts.is_empty(), "{:?}", healthy.conflicts);
+        assert_eq!(
+            healthy
+                .build
+                .map(|build| build.version.to_string())
+                .as_deref(),
+            Some("9.10.2.21")
+        );
+        assert!(report("numpy\n\u{0}\u{1}\n==\n[x]\n").packages.is_empty());
+    }
 }

@@ -14,7 +14,7 @@ use crate::error::{Exit, Failure, IoError};
 use crate::manifest::{self, Digest, Origin, Release};
 use crate::process::Env;
 use crate::store::Trust;
-use crate::version::{Requirement, VersionSpec};
+use crate::version::{CudnnVersion, Requirement, VersionSpec};
 
 mod html;
 pub mod nvidia;
@@ -455,6 +455,39 @@ impl Sources {
         }
         if failures.len() == servers.len() && !failures.is_empty() {
             return Err(failures.swap_remove(failures.len() - 1));
+        }
+        Ok((releases, failures))
+    }
+
+    /// All that a server publishes, for refreshing what is known. Of NVIDIA's releases only those that `wanted` says yes
+    /// to, by label and place from the newest: each is a document of its own.
+    ///
+    /// # Errors
+    ///
+    /// When the server can't be asked. Single releases that can't be had are told in the second part.
+    pub fn everything(
+        &self,
+        server: Server,
+        wanted: &dyn Fn(CudnnVersion, usize) -> bool,
+    ) -> Result<(Vec<Release>, Vec<Error>), Error> {
+        if server == Server::Pypi {
+            let found = self.published_by_pypi(&VersionSpec::latest())?;
+            return Ok((found, Vec::new()));
+        }
+        self.allowed(&self.nvidia, || "NVIDIA's list of releases".to_owned())?;
+        let (mut releases, mut failures) = (Vec::new(), Vec::new());
+        for (place, label) in nvidia::labels(self.client(), &self.nvidia)?
+            .iter()
+            .rev()
+            .enumerate()
+        {
+            if !label.parse().is_ok_and(|version| wanted(version, place)) {
+                continue;
+            }
+            match nvidia::release(self.client(), &self.nvidia, label) {
+                Ok(found) => releases.extend(found),
+                Err(error) => failures.push(error),
+            }
         }
         Ok((releases, failures))
     }

@@ -17,7 +17,7 @@ use crate::host;
 use crate::manifest::{self, Release, Releases};
 use crate::selection::{self, Wish};
 use crate::settings::Settings;
-use crate::sources::{self, Offer, Server, Sources, Surroundings};
+use crate::sources::{self, Offer, Server, Sources};
 use crate::store::Trust;
 use crate::version::{BuildId, VersionSpec};
 
@@ -111,25 +111,8 @@ impl<'a> Session<'a> {
     /// When they can't be read.
     pub fn new(ctx: &'a Context, options: Options) -> Result<Self, Error> {
         let settings = ctx.settings()?;
-        let servers = match (&options.source, &settings.sources) {
-            (Some(one), _) => vec![*one],
-            (None, Some(order)) => order
-                .iter()
-                // `local` has no place in an order of servers, but may stand in the setting.
-                .filter(|name| *name != "local")
-                .map(|name| name.parse())
-                .collect::<Result<_, sources::Error>>()?,
-            (None, None) => Server::ORDER.to_vec(),
-        };
-        let sources = Sources::new(&Surroundings {
-            env: &ctx.env,
-            cwd: &ctx.cwd,
-            nvidia_base_url: settings.nvidia_base_url.as_deref(),
-            pypi_index_url: settings.pypi_index_url.as_deref(),
-            network_timeout: settings.network_timeout,
-            cache: &ctx.store.cache(),
-            offline: ctx.offline,
-        })?;
+        let servers = published::servers(options.source, &settings)?;
+        let sources = published::sources(ctx, &settings)?;
         ctx.store.sweep();
         Ok(Self {
             ctx,
@@ -330,7 +313,7 @@ fn unreachable(error: &Error) -> Option<&download::Error> {
 }
 
 /// An error and its causes in one line, for a note: the command goes on.
-fn told(error: &dyn std::error::Error) -> String {
+pub(super) fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
