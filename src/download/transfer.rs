@@ -223,6 +223,10 @@ impl Shared<'_> {
         ended
     }
 
+    fn is_called_off(&self) -> bool {
+        self.called_off.load(Ordering::Relaxed) || self.client.is_stopped()
+    }
+
     fn call_off(&self) {
         self.called_off.store(true, Ordering::Relaxed);
         let _guard = self.sleep.0.lock().expect("no worker panics");
@@ -268,7 +272,7 @@ impl Shared<'_> {
                 .1
                 .wait_timeout(guard, wait)
                 .expect("no worker panics");
-            if self.called_off.load(Ordering::Relaxed) {
+            if self.is_called_off() {
                 return Err(Stop::CalledOff);
             }
         }
@@ -309,11 +313,11 @@ impl Shared<'_> {
         let Judged { stop_at, total } = self.judge(&response, &known, *at, end, ranged)?;
         let url = self.request.url;
         let mut writer = self.part.writer(*at)?;
-        let mut buffer = vec![0; 256 << 10];
+        let mut buffer = vec![0; self.client.step()];
         let begin = *at;
         let mut opened = opened;
         loop {
-            if self.called_off.load(Ordering::Relaxed) {
+            if self.is_called_off() {
                 return Err(Stop::CalledOff);
             }
             let room = usize::try_from(stop_at - *at)
@@ -357,6 +361,9 @@ impl Shared<'_> {
             }
             writer.write(&buffer[..count])?;
             *at += count as u64;
+            if let Some(pause) = self.client.pause_after(count) {
+                std::thread::sleep(pause);
+            }
             if let Some(limit) = self.request.limit.filter(|limit| *at > *limit) {
                 return Err(Error::TooLong {
                     url: shown(url),

@@ -529,11 +529,16 @@ fn ten_kills_cost_a_large_download_almost_nothing() {
     let (market, package) = Market::with_jit(80 << 20);
     let path = file_path(&package);
     // Four connections at 8 kB a millisecond each: some seconds for the whole.
-    market.server.fault(&path, None, Fault::Drip(8 << 10, Duration::from_millis(1)));
+    market
+        .server
+        .fault(&path, None, Fault::Drip(8 << 10, Duration::from_millis(1)));
     let sandbox = market.customer();
     for round in 0..10_u64 {
         let mut command = sandbox.command();
-        command.args(["install", SPEC]).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(["install", SPEC])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let (before, started) = (market.server.sent(&path), Instant::now());
         while market.server.sent(&path) == before {
@@ -544,12 +549,17 @@ fn ten_kills_cost_a_large_download_almost_nothing() {
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    sandbox.cudnnm(["install", SPEC]).success().says(&["are there from before"]);
+    sandbox
+        .cudnnm(["install", SPEC])
+        .success()
+        .says(&["are there from before"]);
     // The server's threads count a little longer than the client reads.
     std::thread::sleep(Duration::from_millis(100));
     let twice = market.server.sent(&path) - package.bytes.len();
-    eprintln!("twice {twice}");
-    assert!(twice * 50 < package.bytes.len(), "{twice} bytes were fetched twice");
+    assert!(
+        twice * 50 < package.bytes.len(),
+        "{twice} bytes were fetched twice"
+    );
 }
 
 #[test]

@@ -177,9 +177,7 @@ fn compile(soname: &str, number: u64, opens: &str) -> Vec<u8> {
 fn zip(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in members {
-        writer
-            .start_file(name.as_str(), options(bytes))
-            .unwrap();
+        writer.start_file(name.as_str(), options(bytes)).unwrap();
         writer.write_all(bytes).unwrap();
     }
     writer.finish().unwrap().into_inner()
