@@ -155,7 +155,13 @@ fn style(with_total: bool) -> ProgressStyle {
         .with_key(
             "left",
             |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = out.write_str(&duration(state.eta()));
+                // No byte yet: any time would be a guess.
+                let left = if state.per_sec() < 1.0 {
+                    "?".to_owned()
+                } else {
+                    duration(state.eta())
+                };
+                let _ = out.write_str(&left);
             },
         )
 }

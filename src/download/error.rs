@@ -150,7 +150,7 @@ pub enum Error {
     #[error("the transfer was called off")]
     Stopped,
     /// It would not fit.
-    #[error("`{file}` needs {}, and only {} are free on the disk of `{}`", output::size(*needed), output::size(*free), folder.display())]
+    #[error("`{file}` needs {} to be fetched and unpacked, and only {} are free on the disk of `{}`", output::size(*needed), output::size(*free), folder.display())]
     NoSpace {
         /// Its name.
         file: String,

@@ -22,8 +22,10 @@ use super::{Client, Event, Request};
 
 /// Below this one connection does it: setting up more takes longer.
 const SEGMENT_FROM: u64 = 64 << 20;
-/// What one request of many asks for.
-const PIECE: u64 = 16 << 20;
+/// What one request of many asks for: small enough that no connection is left with much more to do than the others.
+const PIECE: std::ops::RangeInclusive<u64> = 4 << 20..=16 << 20;
+/// A file is cut into about so many pieces, within those bounds.
+const PIECES: u64 = 16;
 /// Connections to one server for one file. More gain little and make servers angry.
 const CONNECTIONS: usize = 4;
 /// A connection that brought this much was good: its next failure is its first.
@@ -178,9 +180,14 @@ impl Shared<'_> {
         if self.mode == Mode::Ranged
             && (segmented || start > 0 || gaps.as_ref().is_some_and(|gaps| gaps.len() > 1))
         {
+            let left: u64 = gaps.iter().flatten().map(|(from, to)| to - from).sum();
+            let step = if segmented {
+                (left / PIECES).clamp(*PIECE.start(), *PIECE.end())
+            } else {
+                u64::MAX
+            };
             let mut pieces = VecDeque::new();
             for (from, to) in gaps.into_iter().flatten() {
-                let step = if segmented { PIECE } else { u64::MAX };
                 let mut at = from;
                 while at < to {
                     let end = at.saturating_add(step).min(to);

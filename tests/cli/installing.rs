@@ -647,6 +647,71 @@ fn nvidias_old_tree_serves_the_variant_of_the_toolkit() {
 }
 
 #[test]
+fn a_file_without_a_known_digest_is_never_installed_silently() {
+    let market = Market::new();
+    let archive = old_archive("9.97.0.1", "13");
+    let path = format!("compute/redist/cudnn/v9.97.0/{}", archive.file);
+    market
+        .server
+        .serve(&format!("/{path}"), archive.bytes.clone());
+    let customer = || {
+        let sandbox = market.customer();
+        let manifests = sandbox.store().join("manifests");
+        fs::create_dir_all(&manifests).unwrap();
+        let row = format!(
+            "version = \"9.97.0.1\", variant = \"13\", platform = \"linux-x86_64\", nvidia = \"{path}\""
+        );
+        fs::write(
+            manifests.join("releases.toml"),
+            format!("schema = 1\nreleases = [ {{ {row} }} ]\n"),
+        )
+        .unwrap();
+        sandbox
+    };
+    let trust = |sandbox: &Sandbox| {
+        let receipt = sandbox
+            .store()
+            .join("cudnn-9.97.0.1-cuda13")
+            .join("receipt.toml");
+        let text = fs::read_to_string(receipt).unwrap();
+        text.lines()
+            .find(|line| line.starts_with("trust"))
+            .unwrap()
+            .to_owned()
+    };
+    let sandbox = customer();
+    sandbox.cudnnm(["install", "9.97"]).exits(7).says(&[
+        &format!("the digest of `{}` is not known", archive.file),
+        "--trust-on-first-use",
+    ]);
+    assert!(market.server.hits(&format!("/{path}")).is_empty());
+    sandbox
+        .cudnnm(["install", "9.97", "--trust-on-first-use"])
+        .success();
+    assert_eq!(trust(&sandbox), "trust = \"first-use\"");
+
+    // NVIDIA has put digests beside some of its old archives.
+    let line = format!(
+        "{}  {}\n",
+        crate::downloads::sha256(&archive.bytes),
+        archive.file
+    );
+    market
+        .server
+        .serve_as(&format!("/{path}.sha256"), line, "text/plain");
+    let sandbox = customer();
+    sandbox.cudnnm(["install", "9.97"]).success();
+    assert_eq!(trust(&sandbox), "trust = \"index\"");
+    market
+        .server
+        .serve_as(&format!("/{path}.sha256"), "0".repeat(64), "text/plain");
+    customer()
+        .cudnnm(["install", "9.97"])
+        .exits(7)
+        .says(&["is not the file it should be"]);
+}
+
+#[test]
 fn a_local_archive_is_known_by_its_digest_whatever_its_name() {
     let (_market, sandbox) = with_8_2_1();
     let path = sandbox.path("下载 (1).bin");
