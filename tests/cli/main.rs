@@ -8,6 +8,7 @@ mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
 mod libraries;
+mod manifests;
 mod packages;
 #[cfg(target_os = "linux")]
 mod published;
