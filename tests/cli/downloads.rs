@@ -516,7 +516,8 @@ fn segments_come_through_four_connections_at_once() {
     let drip = Fault::Drip(64 << 10, Duration::from_millis(2));
     let mut day = Day::new(LARGE).with(None, drip);
     day.heals();
-    assert_eq!(day.server.most_at_once(), 4);
+    // An answer that has just ended may still be counted.
+    assert!(day.server.most_at_once() >= 4);
 }
 
 #[test]

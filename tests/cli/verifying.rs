@@ -62,12 +62,14 @@ fn every_kind_of_damage_is_named_and_the_hint_repairs_it() {
     let json = sandbox.cudnnm(["verify", "--json"]).exits(1);
     let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(document["ok"], false);
-    let kinds: Vec<&str> = document["items"][0]["damage"]
+    let mut kinds: Vec<&str> = document["items"][0]["damage"]
         .as_array()
         .unwrap()
         .iter()
         .map(|damage| damage["kind"].as_str().unwrap())
         .collect();
+    // Where there are no symbolic links a library's other name is the same file, and has changed as well.
+    kinds.dedup();
     assert_eq!(kinds, ["missing", "wrong-size", "extra", "changed"]);
     let repair = document["items"][0]["repair"].as_str().unwrap();
     let words = words(repair.strip_prefix("cudnnm ").unwrap());
