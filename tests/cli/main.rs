@@ -7,6 +7,7 @@ mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
 mod libraries;
+mod manifests;
 mod packages;
 #[cfg(windows)]
 mod pe;
