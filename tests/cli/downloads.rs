@@ -529,3 +529,24 @@ fn a_limited_rate_is_kept_by_all_connections_together() {
     let took = started.elapsed();
     assert!(took > Duration::from_millis(900), "{took:?}");
 }
+
+#[test]
+fn a_name_that_leads_out_of_the_folder_is_refused() {
+    let day = Day::new(10);
+    for file in ["../x", "/x", "a/b", "a\\b", "c:x", "..", ".", ""] {
+        let request = Request {
+            url: &day.server.url(PATH).parse().unwrap(),
+            folder: day.folder.path(),
+            file,
+            digests: &[],
+            size: None,
+            limit: None,
+        };
+        let error = download::fetch(&day.client(), &request, &mut |_| ()).unwrap_err();
+        assert!(
+            error.to_string().contains("no plain file name"),
+            "{file}: {error}"
+        );
+    }
+    assert_eq!(day.left(), Vec::<String>::new());
+}
