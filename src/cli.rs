@@ -34,6 +34,10 @@ pub struct Cli {
 pub enum Command {
     /// See [`commands::current`].
     Current(commands::current::Args),
+    /// See [`commands::doctor`].
+    Doctor(commands::doctor::Args),
+    /// See [`commands::explain`].
+    Explain(commands::explain::Args),
 }
 
 impl Command {
@@ -45,6 +49,8 @@ impl Command {
     pub fn run(self, ctx: &Context) -> Result<Exit, Error> {
         match self {
             Self::Current(args) => commands::current::run(ctx, &args),
+            Self::Doctor(args) => commands::doctor::run(ctx, &args),
+            Self::Explain(args) => commands::explain::run(ctx, &args),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod cli;
 pub mod commands;
 pub mod companion;
 pub mod context;
+pub mod diagnosis;
 pub mod download;
 pub mod error;
 pub mod host;

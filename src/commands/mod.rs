@@ -4,6 +4,9 @@ use crate::error::{Exit, Failure};
 use crate::version::Platform;
 
 pub mod current;
+pub mod doctor;
+pub mod explain;
+pub mod report;
 pub mod selected;
 
 /// Failures that belong to commands rather than to a room below.
