@@ -202,9 +202,37 @@ pub struct Driver {
     /// What came of asking.
     pub state: DriverState,
     /// Its version, `570.133.20`.
-    pub version: Option<Dotted>,
+    pub version: Option<DriverVersion>,
     /// The newest CUDA it runs.
     pub cuda: Option<CudaVersion>,
+}
+
+/// A driver's version in its own spelling: `535.86.09` keeps its zero.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct DriverVersion(String);
+
+impl DriverVersion {
+    /// The dotted number at the beginning of a text, `570.133.20` of `570.133.20  |`.
+    pub fn at_start_of(text: &str) -> Option<Self> {
+        let text = text.trim_start();
+        let end = text
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(text.len());
+        let text = text[..end].trim_end_matches('.');
+        Dotted::parse(text).map(|_| Self(text.to_owned()))
+    }
+
+    /// Whether it is older than `minimum`.
+    pub fn is_older_than(&self, minimum: &Dotted) -> bool {
+        Dotted::parse(&self.0).is_some_and(|version| version < *minimum)
+    }
+}
+
+impl std::fmt::Display for DriverVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// What came of asking for the driver.
@@ -584,9 +612,10 @@ impl Facts {
 impl Serialize for super::signs::Sign {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
-        let mut out = serializer.serialize_struct("Sign", 3)?;
+        let mut out = serializer.serialize_struct("Sign", 4)?;
         out.serialize_field("from", &self.from)?;
         out.serialize_field("text", &self.line)?;
+        out.serialize_field("source", &self.source)?;
         out.serialize_field("captures", &self.captures)?;
         out.end()
     }

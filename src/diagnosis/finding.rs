@@ -217,6 +217,9 @@ pub struct Finding {
     /// How sure.
     #[serde(skip)]
     pub certainty: Certainty,
+    /// An alternative to another finding about the same message; told after it.
+    #[serde(skip)]
+    pub second: bool,
     /// The messages (positions in [`super::facts::Facts::signs`]) that it accounts for.
     #[serde(skip)]
     pub explains: Vec<usize>,
@@ -232,6 +235,7 @@ impl Finding {
             why: String::new(),
             fix: Vec::new(),
             certainty: Certainty::Certain,
+            second: false,
             explains: Vec::new(),
         }
     }
@@ -269,6 +273,14 @@ impl Finding {
     #[must_use]
     pub fn certainty(mut self, certainty: Certainty) -> Self {
         self.certainty = certainty;
+        self
+    }
+
+    /// As the other thing that a message may mean.
+    #[must_use]
+    pub fn second(mut self) -> Self {
+        self.certainty = Certainty::Possible;
+        self.second = true;
         self
     }
 

@@ -4,6 +4,8 @@
 //! what is wrong. Each kind of cause is a rule in [`causes`]; rules do not know each other. What they say is put in order
 //! here: the decisive finding first, and a guess about a message is dropped when something surer explains it.
 
+#[cfg(test)]
+mod cases;
 pub mod causes;
 pub mod facts;
 pub mod finding;
@@ -63,7 +65,14 @@ fn signs_with(facts: &Facts, meaning: Meaning) -> impl Iterator<Item = (usize, &
 
 /// Sorts, drops what a surer finding explains already, and keeps one finding of a kind for the same thing.
 fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
-    findings.sort_by_key(|finding| (finding.level, finding.certainty, priority(finding.code)));
+    findings.sort_by_key(|finding| {
+        (
+            finding.level,
+            finding.certainty,
+            finding.second,
+            priority(finding.code),
+        )
+    });
     let mut explained: Vec<(usize, Certainty)> = Vec::new();
     let mut kept: Vec<Finding> = Vec::new();
     for finding in findings {

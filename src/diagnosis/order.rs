@@ -5,7 +5,7 @@
 //! last: they count for that program alone.
 
 use super::facts::{Facts, Library, Reach, SearchKind, SearchList, View};
-use super::library::{self, LibraryName};
+use super::library;
 use super::read::search_path::normal;
 use crate::version::CudnnVersion;
 
@@ -157,13 +157,4 @@ pub fn reachable_mains(facts: &Facts) -> impl Iterator<Item = &Library> {
         .all()
         .iter()
         .filter(|library| library.name.is_main() && library.reach != Reach::Private)
-}
-
-/// The first copy of the library that a name means.
-pub fn first<'a>(facts: &'a Facts, name: &LibraryName) -> Option<&'a Library> {
-    facts
-        .libraries
-        .all()
-        .iter()
-        .find(|library| library.name.soname() == name.soname())
 }

@@ -47,6 +47,7 @@ enum Kind {
     Where,
     Listing,
     Framework,
+    Python,
     Uname,
     Log,
 }
@@ -69,6 +70,7 @@ impl Kind {
             Self::Where => "where",
             Self::Listing => "listing",
             Self::Framework => "framework",
+            Self::Python => "python",
             Self::Uname => "system",
             Self::Log => "messages",
         }
@@ -188,12 +190,17 @@ impl Reader<'_> {
                 }
             }
             Kind::Path => {
-                let list = search_path::parse(text, name, view_of(lower));
+                let mut list = search_path::parse(text, name, view_of(lower));
+                // The registry stores names of variables on purpose; they are replaced when a process starts.
+                if text.contains("REG_EXPAND_SZ") {
+                    list.view = View::Stored;
+                }
                 self.facts.searches.push(list);
             }
-            Kind::Where => self.where_(text),
+            Kind::Where => self.where_listed(text),
             Kind::Listing => self.listing(text),
             Kind::Framework => self.framework(lower, text),
+            Kind::Python => self.python(text),
             Kind::Uname => self.uname(text),
             Kind::Log => {}
         }
@@ -245,6 +252,7 @@ impl Reader<'_> {
             "win_amd64",
             "tensorflow-intel",
             "pywin32",
+            "windows_nt",
         ];
         let linux = [
             ".so",
@@ -297,6 +305,7 @@ impl Reader<'_> {
     }
 
     fn variables(&mut self, name: &str, lower: &str, text: &str) {
+        let mut has_search = false;
         for (variable, value) in env::variables(text) {
             let upper = variable.to_ascii_uppercase();
             let kind = match upper.as_str() {
@@ -309,6 +318,7 @@ impl Reader<'_> {
                 }
                 _ => None,
             };
+            has_search |= kind.is_some();
             if let Some(kind) = kind {
                 self.facts
                     .searches
@@ -329,9 +339,18 @@ impl Reader<'_> {
                 from: name.to_owned(),
             });
         }
+        // A process without the variable searches nothing by it; that is worth comparing.
+        if !has_search && view_of(lower) == View::Process {
+            self.facts.searches.push(search_path::list(
+                SearchKind::LdLibraryPath,
+                "",
+                name,
+                View::Process,
+            ));
+        }
     }
 
-    fn where_(&mut self, text: &str) {
+    fn where_listed(&mut self, text: &str) {
         for (position, entry) in listing::entries(text).into_iter().enumerate() {
             self.library(&entry.path, entry.size, Reach::Listed(position + 1));
         }
@@ -537,6 +556,31 @@ impl Reader<'_> {
         }
     }
 
+    /// What a Python prints about itself: `platform.architecture()`, its start message, `sys.version`.
+    fn python(&mut self, text: &str) {
+        let lower = text.to_ascii_lowercase();
+        let machine = if lower.contains("32bit")
+            || lower.contains("32 bit")
+            || lower.contains("32-bit")
+        {
+            Fact::Known(Machine::X86)
+        } else if lower.contains("64bit") || lower.contains("64 bit") || lower.contains("64-bit") {
+            Fact::Known(Machine::X64)
+        } else {
+            Fact::not_given()
+        };
+        let version = lower
+            .split(|c: char| !c.is_ascii_digit() && c != '.')
+            .find(|word| word.matches('.').count() == 2 && word.starts_with(['2', '3']))
+            .map_or_else(Fact::not_given, |word| Fact::Known(word.to_owned()));
+        self.facts.pythons.push(Python {
+            path: "python".to_owned(),
+            version,
+            machine,
+            active: true,
+        });
+    }
+
     fn uname(&mut self, text: &str) {
         let lower = text.to_ascii_lowercase();
         if lower.contains("microsoft") && lower.contains("linux") {
@@ -647,6 +691,10 @@ fn kind_of(lower: &str, text: &str) -> Kind {
             says(&["listing", "present-files", "files."])
                 || begins(&["ls.", "ls-", "dir.", "dir-", "tree", "find."]),
             Kind::Listing,
+        ),
+        (
+            begins(&["python.", "python-version", "architecture"]),
+            Kind::Python,
         ),
         (
             begins(&[

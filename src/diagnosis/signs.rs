@@ -50,6 +50,10 @@ pub enum Meaning {
     ExitNotFound,
     /// ONNX Runtime names the major it wants.
     RequiresMajor,
+    /// ONNX Runtime can't use CUDA and does not say why.
+    CudaProvider,
+    /// CMake tells header version and library that it found.
+    CmakeFound,
     /// A `CUDNN_STATUS_…`.
     Status,
     /// pip found no file for a pinned version.
@@ -123,6 +127,8 @@ pub struct Template {
 pub struct Sign {
     /// Which one.
     pub name: String,
+    /// Who prints it, or where it was seen.
+    pub source: String,
     /// What it means, unless it carries its finding.
     pub meaning: Option<Meaning>,
     /// Its finding, with the places not filled yet.
@@ -247,6 +253,7 @@ impl Texts {
                     whole.start,
                     Sign {
                         name: entry.name.clone(),
+                        source: entry.source.clone(),
                         meaning: entry.meaning,
                         template: entry.finding.clone(),
                         line: line_at(text, whole.start),
@@ -316,6 +323,7 @@ mod tests {
     fn a_place_without_its_capture_reads_as_it() {
         let sign = Sign {
             name: String::new(),
+            source: String::new(),
             meaning: None,
             template: None,
             line: String::new(),

@@ -1,6 +1,6 @@
 //! Downloads that failed or brought something else, and wheels that do not exist.
 
-use super::super::facts::{Content, Facts};
+use super::super::facts::{Content, Facts, Package, PackageSource};
 use super::super::finding::{Certainty, Code, Finding};
 use super::super::library::base_name;
 use super::super::signs::Meaning;
@@ -11,6 +11,17 @@ pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
     digests(facts, findings);
     http(facts, findings);
     wheels(facts, findings);
+}
+
+/// Packages that have no wheel for Windows in that version.
+fn is_linux_only(package: &Package) -> bool {
+    let at_least = |numbers: &[u64]| super::frameworks::at_least(package, numbers);
+    match package.name.as_str() {
+        "triton" => true,
+        // The Windows series begin there.
+        "nvidia-cudnn-cu11" | "nvidia-cudnn-cu12" => !at_least(&[8, 9, 4]),
+        name => name.starts_with("nvidia-nccl-cu"),
+    }
 }
 
 fn archive_kind(name: &str) -> Option<&'static str> {
@@ -160,6 +171,27 @@ fn http(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 fn wheels(facts: &Facts, findings: &mut Vec<Finding>) {
+    if facts.is_windows() && signs_with(facts, Meaning::NoWheel).next().is_none() {
+        let linux_only: Vec<String> = facts
+            .packages
+            .all()
+            .iter()
+            .filter(|package| package.by == PackageSource::Requirement)
+            .filter(|package| is_linux_only(package))
+            .map(|package| format!("{}=={}", package.name, package.version))
+            .collect();
+        if !linux_only.is_empty() {
+            findings.push(
+                Finding::fail(
+                    Code::NoWheel,
+                    format!("the requirements ask for packages that are Linux only: {}", super::quoted(&linux_only)),
+                )
+                .why("they were frozen on Linux, where torch depends on these packages; on Windows torch carries its cuDNN itself")
+                .fix("delete the lines that begin with nvidia- (and triton) from the requirements file")
+                .fix("cudnnm compat --requirements requirements.txt"),
+            );
+        }
+    }
     for (position, sign) in signs_with(facts, Meaning::NoWheel) {
         let project = sign
             .get("project")
@@ -172,6 +204,18 @@ fn wheels(facts: &Facts, findings: &mut Vec<Finding>) {
             } else {
                 format!("{name}=={version}")
             };
+            // The Linux series of cu11 has these, the Windows one does not.
+            let linux = facts.is_linux()
+                || sign.get("versions").is_some_and(|versions| {
+                    versions.contains("8.5.0.96") || versions.contains("8.6.0.163")
+                });
+            if linux && name.starts_with("nvidia-cudnn") {
+                let finding = Finding::fail(Code::NoWheel, format!("{pin} does not exist as a wheel"))
+                    .why("the wheels of nvidia-cudnn-cu11 begin at 8.5.0.96, those of cu12 at 8.8 and of cu13 at 9.12; older versions exist as archives only")
+                    .fix(format!("cudnnm install {version}    # from NVIDIA's archives"));
+                findings.push(finding.explains([position]));
+                continue;
+            }
             Finding::fail(
                 Code::NoWheel,
                 format!("{pin} has no wheel for Windows: it is Linux only"),

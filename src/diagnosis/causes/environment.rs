@@ -129,7 +129,19 @@ fn strip_bin(folder: &str) -> &str {
 
 /// The toolkit that a variable names, and the compiler that is found first.
 fn toolkit_disagrees(facts: &Facts, findings: &mut Vec<Finding>) {
-    let Some([major, minor, ..]) = facts.nvcc.known().map(Dotted::numbers) else {
+    let compiler = match facts.nvcc.known().map(Dotted::numbers) {
+        Some([major, minor, ..]) => Some(([*major, *minor], "the nvcc that is found first is")),
+        _ => order::effective(facts)
+            .filter(|list| list.kind == SearchKind::Path)
+            .and_then(|list| {
+                list.elements
+                    .iter()
+                    .filter(|element| element.to_ascii_lowercase().contains("computing toolkit"))
+                    .find_map(|element| toolkit_version(strip_bin(element)))
+            })
+            .map(|version| (version, "the toolkit first on PATH is")),
+    };
+    let Some(([major, minor], whose)) = compiler else {
         return;
     };
     for name in ["CUDA_PATH", "CUDA_HOME"] {
@@ -140,14 +152,19 @@ fn toolkit_disagrees(facts: &Facts, findings: &mut Vec<Finding>) {
         let Some(version) = toolkit_version(strip_bin(first)) else {
             continue;
         };
-        if version != [*major, *minor] {
+        if version != [major, minor] {
             findings.push(
                 Finding::warn(
                     Code::EnvVar,
-                    format!("{name} names CUDA {}.{}, but the nvcc that is found first is {major}.{minor}", version[0], version[1]),
+                    format!(
+                        "{name} names CUDA {}.{}, but {whose} {major}.{minor}",
+                        version[0], version[1]
+                    ),
                 )
                 .why("build scripts take headers from one and the compiler from the other")
-                .fix(format!("set {name} to the toolkit whose bin folder stands first on PATH")),
+                .fix(format!(
+                    "set {name} to the toolkit whose bin folder stands first on PATH"
+                )),
             );
         }
     }

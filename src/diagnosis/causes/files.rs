@@ -198,6 +198,23 @@ fn listed(facts: &Facts, findings: &mut Vec<Finding>) {
     };
     let mut copies: Vec<String> = Vec::new();
     for entry in &entries {
+        let target = entry.link.as_deref().map(LibraryName::of);
+        if let Some(target) = &target
+            && let (Some(named), Some(is)) = (LibraryName::of(&entry.path).major, target.major)
+            && named != is
+        {
+            findings.push(
+                Finding::fail(
+                    Code::Renamed,
+                    format!("`{}` says {named} in its name, but leads to `{}`, which is cuDNN {is}", entry.path, target.base),
+                )
+                .why("a link under the name that a program asked for does not make the other major fit; it loads, and the first operation fails")
+                .fix("delete that link")
+                .fix(format!("cudnnm install {named}"))
+                .fix(format!("cudnnm use {named}"))
+                .explains(signs_with(facts, Meaning::VersionLoaded).map(|(position, _)| position)),
+            );
+        }
         let folder = library::folder(&entry.path);
         if let Some(target) = &entry.link
             && !target.contains('/')

@@ -2,7 +2,7 @@
 
 use super::super::facts::{Facts, PackageSource};
 use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::{self, LibraryName, base_name, folder, major_of_part};
+use super::super::library::{LibraryName, base_name, folder, major_of_part};
 use super::super::signs::{Meaning, Sign};
 use super::super::{knowledge, order, signs_with};
 use super::versions::cudnn_name;
@@ -30,6 +30,7 @@ pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
             ],
             Meaning::Undefined => undefined(sign),
             Meaning::RequiresMajor => requires(facts, sign),
+            Meaning::CudaProvider => onnxruntime(facts),
             Meaning::Status => status(sign),
             _ => Vec::new(),
         };
@@ -212,9 +213,8 @@ fn missing_dll(facts: &Facts, name: &LibraryName) -> Vec<Finding> {
         }
     }
     if let Some(wanted) = wanted
-        && let Some(need) = conflicting(facts, wanted)
+        && conflicting(facts, wanted)
     {
-        let _ = need;
         return vec![major(facts, file, wanted, Certainty::Certain)];
     }
     let only_in = name.part.as_deref().and_then(major_of_part);
@@ -236,28 +236,23 @@ fn missing_dll(facts: &Facts, name: &LibraryName) -> Vec<Finding> {
         )
         .why("NVIDIA's installer puts the DLLs into a folder per CUDA below bin, and newer archives into bin\\x64; some wheels bring only the main DLL. The check: does the folder on PATH itself hold the file?")
         .fix("cudnnm import    # finds the copies that are on this machine and lays them out right")
-        .certainty(Certainty::Possible),
+        .second(),
     ]
 }
 
 /// A package that needs `major`, while another brings a different one.
-fn conflicting(facts: &Facts, major: u32) -> Option<String> {
-    let needs = facts
-        .packages
-        .all()
-        .iter()
-        .filter_map(|package| Some((knowledge::need_of(package)?, package)));
-    let others = needs.clone().any(|(need, _)| need.major != major);
-    needs
-        .filter(|(need, _)| need.major == major && !need.carries_own)
-        .map(|(_, package)| package.name.clone())
-        .next()
-        .filter(|_| others)
+fn conflicting(facts: &Facts, major: u32) -> bool {
+    let needs = facts.packages.all().iter().filter_map(knowledge::need_of);
+    let others = needs.clone().any(|need| need.major != major);
+    let wants = needs
+        .clone()
+        .any(|need| need.major == major && !need.carries_own);
+    others && wants
 }
 
 /// `zlibwapi.dll`, or what the message only takes for it.
 fn zlib(facts: &Facts) -> Vec<Finding> {
-    let version = knowledge::cudnn_here(facts);
+    let version = knowledge::cudnn_here(facts).or_else(|| version_by_folder(facts));
     if let Some(version) = version
         && !knowledge::wants_zlib(version)
     {
@@ -273,6 +268,19 @@ fn zlib(facts: &Facts) -> Vec<Finding> {
         ];
     }
     vec![zlib_finding(version, Certainty::Certain)]
+}
+
+/// The version that the folder of a DLL tells, where nothing better is known.
+fn version_by_folder(facts: &Facts) -> Option<crate::version::CudnnVersion> {
+    facts
+        .libraries
+        .all()
+        .iter()
+        .filter(|library| library.name.is_cudnn)
+        .find_map(|library| {
+            let version = super::super::read::version::in_path(folder(&library.path))?;
+            (Some(version.major) == library.name.major).then_some(version)
+        })
 }
 
 fn zlib_finding(version: Option<crate::version::CudnnVersion>, certainty: Certainty) -> Finding {
@@ -346,7 +354,7 @@ fn dependency(facts: &Facts, sign: &Sign) -> Vec<Finding> {
         )
         .why("parts of two versions in the search order fit neither. The check: cudnnm doctor lists every copy with its version")
         .fix("cudnnm doctor")
-        .certainty(Certainty::Possible),
+        .second(),
     ]
 }
 
@@ -382,7 +390,7 @@ fn load_error(facts: &Facts, sign: &Sign) -> Vec<Finding> {
             Finding::fail(Code::Corrupt, format!("or `{base}` is damaged"))
                 .why("a file that is cut short, a Git LFS pointer or a saved web page gives the same code. The check: its size and digest")
                 .fix("cudnnm verify")
-                .certainty(Certainty::Possible),
+                .second(),
         ],
         1114 => vec![
             Finding::fail(
@@ -490,7 +498,7 @@ fn not_found_dll(facts: &Facts, sign: &Sign, library: &str, missing: Option<&str
     if certain {
         return vec![zlib_finding(version, Certainty::Certain)];
     }
-    vec![zlib_finding(version, Certainty::Possible), other]
+    vec![zlib_finding(version, Certainty::Possible), other.second()]
 }
 
 fn onnxruntime(facts: &Facts) -> Vec<Finding> {
@@ -522,7 +530,7 @@ fn onnxruntime(facts: &Facts) -> Vec<Finding> {
         Finding::fail(Code::Major, "or the cuDNN on PATH is of another major than this ONNX Runtime was built for")
             .why("8 and 9 are not interchangeable. The check: which of cudnn64_8.dll and cudnn64_9.dll is on PATH, and which ONNX Runtime is installed")
             .fix("cudnnm compat --framework onnxruntime-gpu==VERSION")
-            .certainty(Certainty::Possible),
+            .second(),
     ]
 }
 
@@ -594,7 +602,7 @@ fn shared(facts: &Facts, name: &LibraryName, usual: Code) -> Vec<Finding> {
             .fix("cudnnm exec PROGRAM    # puts it on LD_LIBRARY_PATH for that program"),
         ];
     }
-    if conflicting(facts, wanted).is_some() && package.is_none() {
+    if conflicting(facts, wanted) && package.is_none() {
         return vec![major(facts, &file, wanted, Certainty::Certain)];
     }
     if let Some(package) = package {
@@ -871,8 +879,16 @@ fn conflict(facts: &Facts, findings: &mut Vec<Finding>) {
     if here.is_empty() {
         return;
     }
+    let has_wheel = facts
+        .packages
+        .all()
+        .iter()
+        .any(|package| package.name.starts_with("nvidia-cudnn-cu"));
     for package in facts.packages.all() {
-        let Some(need) = knowledge::need_of(package).filter(|need| !need.carries_own) else {
+        // On Linux what torch carries is a wheel of its own, and pip lets another package replace it.
+        let by_wheel = has_wheel && facts.is_linux();
+        let Some(need) = knowledge::need_of(package).filter(|need| !need.carries_own || by_wheel)
+        else {
             continue;
         };
         if here.contains(&need.major) || package.by == PackageSource::Requirement {
@@ -887,7 +903,6 @@ fn conflict(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The part of a name that a person types into `cudnnm which`.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -896,6 +911,6 @@ mod tests {
     fn the_last_release_of_each_major_is_offered() {
         assert_eq!(last_of(8), "8.9.7");
         assert_eq!(last_of(7), "7.6.5");
-        assert_eq!(library::major_of_part("cnn_train"), Some(8));
+        assert_eq!(major_of_part("cnn_train"), Some(8));
     }
 }

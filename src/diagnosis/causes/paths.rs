@@ -85,7 +85,7 @@ fn brackets(facts: &Facts, findings: &mut Vec<Finding>) {
     let finding = if signs.is_empty() {
         Finding::warn(Code::PathChars, what).certainty(Certainty::Possible)
     } else {
-        Finding::fail(Code::PathChars, what).certainty(Certainty::Likely)
+        Finding::fail(Code::PathChars, what)
     };
     findings.push(
         finding
@@ -179,7 +179,8 @@ fn malformed(facts: &Facts, list: &SearchList, findings: &mut Vec<Finding>) {
         );
     }
     if windows {
-        let unexpanded = entries(&|element| element.matches('%').count() >= 2);
+        let unexpanded =
+            entries(&|element| element.matches('%').count() >= 2 && list.view != View::Stored);
         if !unexpanded.is_empty() {
             say(
                 "has an entry with the name of a variable that was not replaced",

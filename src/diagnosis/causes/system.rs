@@ -50,8 +50,18 @@ fn disks(facts: &Facts, findings: &mut Vec<Finding>) {
         .iter()
         .map(|disk| format!("`{}` has {} left", disk.at, output::size(disk.available)))
         .collect();
-    let finding = if signs.is_empty() {
-        Finding::warn(Code::Disk, super::joined(&places))
+    // Less than this and not even a small program can write.
+    let full = low.iter().any(|disk| disk.available < 100_000_000);
+    let finding = if signs.is_empty() && full {
+        Finding::fail(
+            Code::Disk,
+            format!("no space left: {}", super::joined(&places)),
+        )
+    } else if signs.is_empty() {
+        Finding::warn(
+            Code::Disk,
+            format!("little space left: {}", super::joined(&places)),
+        )
     } else {
         Finding::fail(
             Code::Disk,
@@ -132,6 +142,23 @@ fn modes(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 fn too_long(facts: &Facts, findings: &mut Vec<Finding>) {
+    let windows_path = |path: &&String| path.as_bytes().get(1) == Some(&b':');
+    if let Some(path) = facts
+        .files
+        .iter()
+        .filter(windows_path)
+        .find(|path| path.chars().count() > 259)
+    {
+        findings.push(
+            Finding::warn(
+                Code::LongPath,
+                format!("a path is {} characters long, and Windows opens 259: `{path}`", path.chars().count()),
+            )
+            .why("without long path support a file beyond that counts as missing, and the loader never sees it")
+            .fix("move the project or the virtual environment to a shorter folder, such as D:\\p")
+            .fix("set CUDNNM_ROOT to a short folder, such as D:\\ai-libs"),
+        );
+    }
     for (position, sign) in signs_with(facts, Meaning::TooLong) {
         let what = sign.get("path").map_or_else(
             || "a path is longer than the system allows".to_owned(),

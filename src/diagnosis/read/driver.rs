@@ -6,7 +6,7 @@
 
 use super::version::dotted_prefix;
 use crate::companion::Dotted;
-use crate::diagnosis::facts::{Driver, DriverState, Fact, Gpu};
+use crate::diagnosis::facts::{Driver, DriverState, DriverVersion, Fact, Gpu};
 use crate::version::CudaVersion;
 
 /// What `nvidia-smi` said.
@@ -31,8 +31,8 @@ pub fn smi(text: &str, from: &str) -> Smi {
     let version = ["KMD Version", "Driver Version"]
         .iter()
         .find_map(|name| field(text, name))
-        .and_then(dotted_prefix)
-        .or_else(|| field(text, "NVIDIA-SMI").and_then(dotted_prefix));
+        .and_then(DriverVersion::at_start_of)
+        .or_else(|| field(text, "NVIDIA-SMI").and_then(DriverVersion::at_start_of));
     let cuda_text = field(text, "CUDA UMD Version").or_else(|| field(text, "CUDA Version"));
     let mut gpus = banner_gpus(text);
     let windows = ["WDDM", "TCC/", "MCDM"]
@@ -189,7 +189,7 @@ fn gpu(name: &str) -> Gpu {
 }
 
 /// `--query-gpu=…,driver_version,compute_cap --format=csv`, with or without a header line; columns are told by content.
-fn query(text: &str) -> Option<(Vec<Gpu>, Option<Dotted>)> {
+fn query(text: &str) -> Option<(Vec<Gpu>, Option<DriverVersion>)> {
     let mut gpus = Vec::new();
     let mut driver = None;
     for line in text.lines() {
@@ -212,8 +212,8 @@ fn query(text: &str) -> Option<(Vec<Gpu>, Option<Dotted>)> {
                 [major @ 1..=30, minor @ 0..=9] => {
                     capability = Fact::Known(u32::try_from(major * 10 + minor).unwrap_or_default());
                 }
-                [branch @ 100..=9999, _] | [branch @ 100..=9999, _, _] if branch > 0 => {
-                    driver = Some(dotted);
+                [100..=9999, _] | [100..=9999, _, _] => {
+                    driver = DriverVersion::at_start_of(cell);
                 }
                 _ => {}
             }

@@ -29,6 +29,9 @@ pub fn entries(text: &str) -> Vec<Entry> {
             folder = named.to_owned();
             continue;
         }
+        if trimmed.ends_with(" .") || trimmed.ends_with(" ..") {
+            continue;
+        }
         let entry = ls_row(trimmed)
             .or_else(|| dir_row(trimmed))
             .or_else(|| plain(trimmed));
@@ -53,6 +56,14 @@ fn dir_header(line: &str) -> Option<&str> {
     let start = at.checked_sub(1)?;
     let path = line.get(start..)?;
     let before = line.get(..start)?;
+    // Chinese and Japanese put the words behind: `C:\x 的目录`.
+    if before.trim().is_empty()
+        && let Some((folder, words)) = path.rsplit_once(' ')
+        && !words.is_ascii()
+        && !words.contains(['.', '\\'])
+    {
+        return Some(folder);
+    }
     let head_is_words = before.ends_with(' ') && !before.trim().is_empty();
     let looks_like_file = path.rsplit('\\').next().is_some_and(|name| {
         let lower = name.to_ascii_lowercase();
@@ -228,7 +239,7 @@ mod tests {
             ),
             (
                 " C:\\工具\\bin 的目录\r\n\r\n2024/01/02  10:11           123,456 cudnn64_8.dll\r\n",
-                vec![r"cudnn64_8.dll"],
+                vec!["C:\\工具\\bin\\cudnn64_8.dll"],
             ),
             (
                 "/usr/lib/x:\ntotal 12\nlrwxrwxrwx 1 root root 17 Mar  1  2023 libcudnn.so.8 -> libcudnn.so.8.9.7\n-rw-r--r-- 1 root root 129000 2023-03-01 10:11 libcudnn.so.8.9.7\n",
