@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod env;
 pub mod exec;
 pub mod explain;
+pub mod import;
 pub mod install;
 mod installing;
 pub mod list;
@@ -27,6 +28,7 @@ pub mod shim;
 pub mod uninstall;
 pub mod use_;
 pub mod venv;
+pub mod verify;
 pub mod which;
 
 /// Failures that belong to commands rather than to a room below.
@@ -77,6 +79,16 @@ pub enum Error {
         /// One of the builds.
         build: String,
     },
+    /// `--link` between two drives of a Windows machine.
+    #[error("{build} can't be linked from `{}`", folder.display())]
+    CannotLink {
+        /// Which.
+        build: String,
+        /// Where its files are.
+        folder: PathBuf,
+        /// What the system said.
+        source: Box<crate::archive::Error>,
+    },
     /// The build has no file of that name.
     #[error("{build} has no file `{name}`")]
     NoSuchFile {
@@ -96,7 +108,7 @@ impl Failure for Error {
             Self::ForeignPlatform { .. } => Exit::Incompatible,
             Self::NotAsPromised { .. } => Exit::BadArchive,
             Self::CompanionInUse { .. } => Exit::Busy,
-            Self::NoSuchFile { .. } => Exit::Failed,
+            Self::NoSuchFile { .. } | Self::CannotLink { .. } => Exit::Failed,
         }
     }
 
@@ -118,6 +130,10 @@ impl Failure for Error {
                     "remove the build first: cudnnm uninstall {build}, then cudnnm prune"
                 )]
             }
+            Self::CannotLink { folder, .. } => vec![format!(
+                "copy it instead: cudnnm import {}",
+                shell_word(&folder.display().to_string())
+            )],
             Self::NoSuchFile { folder, .. } => {
                 vec![format!("its files are in {}", folder.display())]
             }

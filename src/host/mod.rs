@@ -4,5 +4,6 @@
 
 pub mod companions;
 pub mod cuda;
+pub mod cudnns;
 pub mod disk;
 pub mod saved;

@@ -24,6 +24,8 @@ pub mod pypi;
 use pip_index::PythonIndex;
 use pypi::Wheel;
 
+pub mod local;
+
 /// A source that can't deliver.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

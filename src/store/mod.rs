@@ -18,14 +18,17 @@ use crate::companion::CompanionId;
 use crate::error::{Exit, Failure, IoError};
 use crate::version::BuildId;
 
+mod dedupe;
 mod disk;
 mod projects;
 mod receipt;
+mod verify;
 
 pub use disk::{link_or_copy, remove_tree, rename, replace_file};
 pub use receipt::{
     FileRecord, Package, Receipt, SCHEMA as RECEIPT_SCHEMA, Signatures, Trust, now_utc,
 };
+pub use verify::{Damage, DamageKind};
 
 /// The name of the receipt inside a build's folder.
 pub const RECEIPT: &str = "receipt.toml";

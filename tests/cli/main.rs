@@ -4,8 +4,11 @@ mod choosing;
 mod downloads;
 #[cfg(target_os = "linux")]
 mod fake;
+mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
+mod libraries;
+mod packages;
 #[cfg(target_os = "linux")]
 mod published;
 #[cfg(target_os = "linux")]
@@ -18,3 +21,4 @@ mod sandbox;
 mod server;
 #[cfg(target_os = "linux")]
 mod shims;
+mod verifying;
