@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use crate::version::{ParseError, Platform};
 
 mod active;
+pub mod compat;
 pub mod completions;
 pub mod config;
 pub mod current;
@@ -18,6 +19,7 @@ pub mod import;
 pub mod install;
 mod installing;
 pub mod list;
+pub mod list_remote;
 pub mod manifest;
 pub mod prelude;
 pub mod prune;

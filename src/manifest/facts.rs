@@ -242,7 +242,10 @@ impl Versions {
     /// Whether `version` is one of those meant.
     pub fn contains(&self, version: &Dotted) -> bool {
         let upper = |to: &Dotted| version <= to || version.numbers().starts_with(to.numbers());
-        self.from.as_ref().is_none_or(|from| version >= from)
+        // `2.4` means 2.4.0, as pip reads it.
+        let lower =
+            |from: &Dotted| version >= from || from.numbers().starts_with(version.numbers());
+        self.from.as_ref().is_none_or(lower)
             && self.to.as_ref().is_none_or(upper)
             && self.below.as_ref().is_none_or(|below| version < below)
     }
