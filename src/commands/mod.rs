@@ -52,6 +52,19 @@ pub enum Error {
         /// For what.
         platform: Platform,
     },
+    /// An archive for another platform, and nobody said that this is meant.
+    #[error(
+        "`{file}` holds {build}, which is for {platform}; this machine is {}",
+        Platform::host()
+    )]
+    ForeignArchive {
+        /// The archive.
+        file: String,
+        /// What is inside.
+        build: String,
+        /// For what.
+        platform: Platform,
+    },
     /// An archive that holds something else than its source promised.
     #[error("`{file}` holds {found}, not {promised}")]
     NotAsPromised {
@@ -107,7 +120,7 @@ impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Usage { .. } | Self::BadSpec(_) | Self::Ambiguous { .. } => Exit::Usage,
-            Self::ForeignPlatform { .. } => Exit::Incompatible,
+            Self::ForeignPlatform { .. } | Self::ForeignArchive { .. } => Exit::Incompatible,
             Self::NotAsPromised { .. } => Exit::BadArchive,
             Self::CompanionInUse { .. } => Exit::Busy,
             Self::NoSuchFile { .. } | Self::CannotLink { .. } => Exit::Failed,
@@ -119,6 +132,9 @@ impl Failure for Error {
             Self::Usage { hint, .. } => hint.iter().cloned().collect(),
             Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => {
                 Vec::new()
+            }
+            Self::ForeignArchive { platform, .. } => {
+                vec![format!("if that is meant, add: --platform {platform}")]
             }
             Self::Ambiguous { spec, builds } => vec![
                 format!("name one: cudnnm uninstall {}", builds[0]),

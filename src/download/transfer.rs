@@ -5,23 +5,20 @@
 //! that the digest is ready when the last byte is.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
 
 use reqwest::blocking::Response;
 use reqwest::header::{self, HeaderName};
-use sha2::{Digest as _, Sha256};
 
 use super::client::{pause, text};
 use super::credentials::shown;
 use super::error::Error;
-use super::part::{Head, Part, Standing};
+use super::follower::Follower;
+use super::part::{Head, Part};
 use super::{Client, Event, Request};
-use crate::error::IoError;
 
 /// Below this one connection does it: setting up more takes longer.
 const SEGMENT_FROM: u64 = 64 << 20;
@@ -139,9 +136,8 @@ pub(super) fn complete(
             for worker in workers {
                 let ended = worker.join().expect("a transfer worker does not panic");
                 // The one that failed matters, not those it called off.
-                match (&outcome, ended) {
-                    (Ok(()) | Err(Stop::CalledOff), Err(stop)) => outcome = Err(stop),
-                    _ => {}
+                if let (Ok(()) | Err(Stop::CalledOff), Err(stop)) = (&outcome, ended) {
+                    outcome = Err(stop);
                 }
             }
             outcome
@@ -503,94 +499,6 @@ fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     };
     let sound = first <= last && total.is_none_or(|total| last < total);
     sound.then_some((first, last, total))
-}
-
-/// Hashes a part from its beginning, as far as it is without gaps.
-struct Follower<'a> {
-    part: &'a Part,
-    file: File,
-    hash: Sha256,
-    hashed: u64,
-    generation: u32,
-    buffer: Vec<u8>,
-}
-
-impl<'a> Follower<'a> {
-    fn new(part: &'a Part) -> Result<Self, Error> {
-        let file = File::open(part.path()).map_err(IoError::at("read", part.path()))?;
-        Ok(Self {
-            part,
-            file,
-            hash: Sha256::new(),
-            hashed: 0,
-            generation: 0,
-            buffer: vec![0; 1 << 20],
-        })
-    }
-
-    fn follow(
-        &mut self,
-        inbox: &Receiver<Event>,
-        listener: &mut dyn FnMut(Event),
-        mut ended: impl FnMut() -> bool,
-    ) -> Result<(), Error> {
-        while !ended() {
-            match inbox.recv_timeout(Duration::from_millis(40)) {
-                Ok(event) => listener(event),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            let now = self.part.standing();
-            listener(Event::Arrived {
-                done: now.done,
-                total: now.total,
-            });
-            self.hash_to(now)?;
-        }
-        Ok(())
-    }
-
-    fn hash_to(&mut self, now: Standing) -> Result<(), Error> {
-        let Standing {
-            frontier,
-            generation,
-            ..
-        } = now;
-        if generation != self.generation {
-            // The transfer began anew below us.
-            self.generation = generation;
-            self.hash = Sha256::new();
-            self.hashed = 0;
-            self.file
-                .seek(SeekFrom::Start(0))
-                .map_err(IoError::at("read", self.part.path()))?;
-        }
-        while self.hashed < frontier {
-            let room = usize::try_from(frontier - self.hashed)
-                .unwrap_or(usize::MAX)
-                .min(self.buffer.len());
-            let count = self
-                .file
-                .read(&mut self.buffer[..room])
-                .map_err(IoError::at("read", self.part.path()))?;
-            if count == 0 {
-                break;
-            }
-            self.hash.update(&self.buffer[..count]);
-            self.hashed += count as u64;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, listener: &mut dyn FnMut(Event)) -> Result<(String, u64), Error> {
-        let now = self.part.standing();
-        self.hash_to(now)?;
-        listener(Event::Arrived {
-            done: now.done,
-            total: Some(now.frontier),
-        });
-        Ok((super::hexadecimal(&self.hash.finalize()), self.hashed))
-    }
 }
 
 #[cfg(test)]

@@ -554,3 +554,122 @@ fn the_servers_themselves_are_found_by_their_settings() {
     sandbox.cudnnm(["config", "sources", "pypi"]).success();
     sandbox.cudnnm(["install", SPEC]).success();
 }
+
+/// The market's NVIDIA has 8.2.1 for two CUDAs; the store's own list adds the digests of these small stand-ins.
+fn with_8_2_1() -> (Market, Sandbox) {
+    let market = Market::new();
+    let sandbox = market.customer();
+    let mut rows = String::new();
+    for cuda in ["11.3", "10.2"] {
+        let archive = old_archive("8.2.1.32", cuda);
+        let path = format!("compute/redist/cudnn/v8.2.1/{}", archive.file);
+        market
+            .server
+            .serve(&format!("/{path}"), archive.bytes.clone());
+        rows.push_str(&format!(
+            "  {{ version = \"8.2.1.32\", variant = \"{cuda}\", platform = \"linux-x86_64\", nvidia = \"{path}\", sha256 = \"{}\" }},\n",
+            crate::downloads::sha256(&archive.bytes)
+        ));
+    }
+    let manifests = sandbox.store().join("manifests");
+    fs::create_dir_all(&manifests).unwrap();
+    fs::write(
+        manifests.join("releases.toml"),
+        format!("schema = 1\nreleases = [\n{rows}]\n"),
+    )
+    .unwrap();
+    (market, sandbox)
+}
+
+#[test]
+fn nvidias_old_tree_serves_the_variant_of_the_toolkit() {
+    for (toolkit, variant) in [("11.3", "11.3"), ("10.2", "10.2"), ("11.7", "11.3")] {
+        let (_market, mut sandbox) = with_8_2_1();
+        let root = sandbox.path("cuda");
+        fs::create_dir_all(&root).unwrap();
+        let json = format!("{{\"cuda\": {{\"version\": \"{toolkit}.0\"}}}}");
+        fs::write(root.join("version.json"), json).unwrap();
+        sandbox.set("CUDA_PATH", &root);
+        let run = sandbox.cudnnm(["install", "8.2.1"]).success();
+        assert!(
+            run.stderr
+                .contains(&format!("variant cuda{variant}, because")),
+            "{}",
+            run.stderr
+        );
+        let folder = sandbox
+            .store()
+            .join(format!("cudnn-8.2.1.32-cuda{variant}"));
+        let receipt = fs::read_to_string(folder.join("receipt.toml")).unwrap();
+        assert!(
+            receipt.contains("source = \"nvidia\"") && receipt.contains("trust = \"manifest\""),
+            "{receipt}"
+        );
+    }
+}
+
+#[test]
+fn a_local_archive_is_known_by_its_digest_whatever_its_name() {
+    let (_market, sandbox) = with_8_2_1();
+    let path = sandbox.path("下载 (1).bin");
+    fs::write(&path, old_archive("8.2.1.32", "11.3").bytes).unwrap();
+    let run = sandbox
+        .cudnnm(["install".as_ref(), "--from".as_ref(), path.as_os_str()])
+        .success();
+    assert!(
+        run.stderr.contains("installed 8.2.1.32+cuda11.3"),
+        "{}",
+        run.stderr
+    );
+    assert!(path.exists(), "a person's file stays");
+}
+
+#[test]
+fn a_local_archive_is_what_is_inside() {
+    let sandbox = Market::new().customer();
+    let package = wheel(JIT, "9.99.0.1", 10);
+    let path = sandbox.path(&package.file);
+    fs::write(&path, &package.bytes).unwrap();
+    let from = |spec: &[&str]| {
+        let mut args: Vec<&std::ffi::OsStr> = vec!["install".as_ref()];
+        args.extend(spec.iter().map(std::ffi::OsStr::new));
+        args.extend(["--from".as_ref(), path.as_os_str()]);
+        sandbox.cudnnm(args)
+    };
+    from(&["8.2.1"])
+        .exits(7)
+        .says(&["holds 9.99.0.1+cuda13+jit, not 8.2.1"]);
+    from(&["--cuda", "12"])
+        .exits(7)
+        .says(&["not a build for CUDA 12"]);
+    from(&["--platform", "windows-x86_64"])
+        .exits(7)
+        .says(&["not a build for windows-x86_64"]);
+    from(&["8", "9"]).exits(2).says(&["--from holds one build"]);
+    nothing_left(&sandbox);
+    let run = from(&["--dry-run"]).success();
+    assert!(run.stdout.contains("9.99.0.1+cuda13+jit"), "{}", run.stdout);
+    nothing_left(&sandbox);
+    from(&["9.99"])
+        .success()
+        .says(&["installed 9.99.0.1+cuda13+jit"]);
+    from(&[])
+        .success()
+        .says(&["9.99.0.1+cuda13+jit is installed already"]);
+}
+
+#[test]
+fn a_local_file_that_is_no_archive_is_named() {
+    let sandbox = Market::new().customer();
+    let path = sandbox.path("cudnn.zip");
+    fs::write(&path, "<html>please log in</html>").unwrap();
+    sandbox
+        .cudnnm(["install".as_ref(), "--from".as_ref(), path.as_os_str()])
+        .exits(7)
+        .says(&["cudnn.zip` is not an archive"]);
+    sandbox
+        .cudnnm(["install", "--from", "no-such-file.zip"])
+        .exits(1)
+        .says(&["no-such-file.zip"]);
+    nothing_left(&sandbox);
+}

@@ -1,7 +1,7 @@
 //! One plan carried out: fetch, verify, unpack, check, publish.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{PATIENCE, Plan, Session};
 use crate::archive::{self, Identity, Unpacked};
@@ -13,11 +13,11 @@ use crate::manifest::Release;
 use crate::output::size;
 use crate::progress::{self, Progress};
 use crate::sources::Offer;
-use crate::store::{Package, Published, RECEIPT, Receipt, Trust, now_utc};
+use crate::store::{Package, Published, RECEIPT, Receipt, Staging, Trust, now_utc};
 use crate::version::BuildId;
 
 /// Unpacked, the archives seen are 1.4 to 2.3 times their size.
-const UNPACKED_FACTOR: u64 = 2;
+pub(super) const UNPACKED_FACTOR: u64 = 2;
 
 /// What came of a plan.
 #[derive(Debug, Clone)]
@@ -204,14 +204,29 @@ impl Session<'_> {
             links: unpacked.links,
             files: unpacked.files,
         };
-        write_receipt(staging.path(), &receipt)?;
-        let published = store.publish(staging, &build.folder(), self.options.force, || {
-            self.ctx.output.note(crate::store::HELD)
-        })?;
+        let published = self.publish(staging, &build.folder(), &receipt, self.options.force)?;
         Ok((published, unpacked.needs))
     }
 
-    pub(super) fn unpack(
+    /// Gives a staged folder its receipt and makes it appear.
+    pub(super) fn publish(
+        &self,
+        staging: Staging,
+        folder: &str,
+        receipt: &Receipt,
+        replace: bool,
+    ) -> Result<Published, Error> {
+        let store = &self.ctx.store;
+        let path = staging.path().join(RECEIPT);
+        fs::write(&path, receipt.to_toml()).map_err(IoError::at("write", &path))?;
+        store.share_equal_files(&staging, &receipt.files);
+        let output = self.ctx.output;
+        Ok(store.publish(staging, folder, replace, || {
+            output.note(crate::store::HELD);
+        })?)
+    }
+
+    fn unpack(
         &self,
         archive: &Path,
         target: &Path,
@@ -228,12 +243,6 @@ impl Session<'_> {
         }
         Ok(unpacked)
     }
-}
-
-pub(super) fn write_receipt(folder: &Path, receipt: &Receipt) -> Result<PathBuf, IoError> {
-    let path = folder.join(RECEIPT);
-    fs::write(&path, receipt.to_toml()).map_err(IoError::at("write", &path))?;
-    Ok(path)
 }
 
 /// What is inside must be what the source promised, as far as it tells.

@@ -219,10 +219,7 @@ impl Session<'_> {
             links: unpacked.links,
             files: unpacked.files,
         };
-        super::acquire::write_receipt(staging.path(), &receipt)?;
-        store.publish(staging, &expected.folder(), false, || {
-            self.ctx.output.note(crate::store::HELD)
-        })?;
+        self.publish(staging, &expected.folder(), &receipt, false)?;
         Ok(())
     }
 }

@@ -23,9 +23,11 @@ use crate::version::{BuildId, VersionSpec};
 
 mod acquire;
 mod companions;
+mod local;
 
-pub use acquire::Installed;
+pub use acquire::{Installed, Origin};
 pub use companions::InstalledCompanion;
+pub use local::{Claim, FromPath};
 
 /// Somebody else's download may take long; its owner is alive as long as the lock is held.
 const PATIENCE: Duration = Duration::from_secs(3600);
