@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::report;
+use super::{published, report};
 use crate::context::Context;
-use crate::diagnosis::{self, saved, signs::Texts};
+use crate::diagnosis::{self, Reference, saved};
 use crate::error::{Error, Exit};
 use crate::host;
 
@@ -31,9 +31,9 @@ pub struct Args {
 ///
 /// When the folder can't be read.
 pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
-    let texts = Texts::built_in();
+    let reference = Reference::new(published::facts(ctx)?);
     let facts = match &args.from {
-        Some(folder) => saved::facts(&host::saved::read(&ctx.absolute(folder))?, &texts),
+        Some(folder) => saved::facts(&host::saved::read(&ctx.absolute(folder))?, &reference),
         None => crate::diagnosis::facts::Facts::default(),
     };
     let findings = diagnosis::diagnose(&facts);

@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::io::Read;
 
-use super::report;
+use super::{published, report};
 use crate::context::Context;
 use crate::diagnosis::saved::{self, SavedFile};
-use crate::diagnosis::signs::Texts;
-use crate::diagnosis::{self, read::decode};
+use crate::diagnosis::{self, Reference, read::decode};
 use crate::error::{Error, Exit, IoError};
 
 /// Say what an error message of cuDNN, a loader or a framework means
@@ -50,7 +49,7 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         bytes: decode::text(&bytes).text.into_bytes(),
         size,
     };
-    let facts = saved::facts(&[message], &Texts::built_in());
+    let facts = saved::facts(&[message], &Reference::new(published::facts(ctx)?));
     let findings = diagnosis::diagnose(&facts);
     Ok(report::tell(
         ctx,

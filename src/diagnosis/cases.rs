@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use super::facts::Facts;
 use super::finding::{Finding, Level};
 use super::saved::{self, SavedFile};
-use super::signs::Texts;
-use super::{diagnose, verdict};
+use super::{Reference, diagnose, verdict};
+use crate::manifest;
 
 /// One report: its files, the first loud finding, and words that must stand in the findings.
 struct Case {
@@ -26,8 +26,9 @@ fn facts(files: &[(&str, &[u8])]) -> Facts {
             size: bytes.len() as u64,
         })
         .collect();
-    static TEXTS: LazyLock<Texts> = LazyLock::new(Texts::built_in);
-    saved::facts(&files, &TEXTS)
+    static REFERENCE: LazyLock<Reference> =
+        LazyLock::new(|| Reference::new(manifest::Facts::load(Default::default()).unwrap()));
+    saved::facts(&files, &REFERENCE)
 }
 
 fn text_of(findings: &[Finding]) -> String {

@@ -2,12 +2,16 @@
 //!
 //! Each fact is known or says why not; "could not be read" is never "is not there".
 
+use std::sync::Arc;
+
 use serde::{Serialize, Serializer};
 
+use super::knowledge::Need;
 use super::library::LibraryName;
 use super::read::listing::Entry;
 use super::signs::Sign;
 use crate::companion::Dotted;
+use crate::manifest;
 use crate::version::{CudaVersion, CudnnVersion};
 
 /// A value, or why there is none.
@@ -156,6 +160,9 @@ pub struct Facts {
     pub signs: Vec<Sign>,
     /// What these facts were read from.
     pub inputs: Vec<Input>,
+    /// What fits what.
+    #[serde(skip)]
+    pub fits: Arc<manifest::Facts>,
 }
 
 impl Default for Facts {
@@ -190,6 +197,7 @@ impl Default for Facts {
             pythons: Fact::not_given(),
             signs: Vec::new(),
             inputs: Vec::new(),
+            fits: Arc::default(),
         }
     }
 }
@@ -202,37 +210,9 @@ pub struct Driver {
     /// What came of asking.
     pub state: DriverState,
     /// Its version, `570.133.20`.
-    pub version: Option<DriverVersion>,
+    pub version: Option<manifest::Driver>,
     /// The newest CUDA it runs.
     pub cuda: Option<CudaVersion>,
-}
-
-/// A driver's version in its own spelling: `535.86.09` keeps its zero.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct DriverVersion(String);
-
-impl DriverVersion {
-    /// The dotted number at the beginning of a text, `570.133.20` of `570.133.20  |`.
-    pub fn at_start_of(text: &str) -> Option<Self> {
-        let text = text.trim_start();
-        let end = text
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(text.len());
-        let text = text[..end].trim_end_matches('.');
-        Dotted::parse(text).map(|_| Self(text.to_owned()))
-    }
-
-    /// Whether it is older than `minimum`.
-    pub fn is_older_than(&self, minimum: &Dotted) -> bool {
-        Dotted::parse(&self.0).is_some_and(|version| version < *minimum)
-    }
-}
-
-impl std::fmt::Display for DriverVersion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 /// What came of asking for the driver.
@@ -412,6 +392,9 @@ pub struct Package {
     pub local: Option<String>,
     /// `pip`, `conda`, `requirement`.
     pub by: PackageSource,
+    /// What it needs, once looked up.
+    #[serde(skip)]
+    pub need: Option<Need>,
 }
 
 /// Where a package was named.

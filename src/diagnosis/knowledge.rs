@@ -1,92 +1,97 @@
-//! What fits what, as far as a diagnosis needs it.
+//! What fits what, as far as a diagnosis needs it: questions to the manifests.
 
 use super::facts::{Facts, Package, System};
+use crate::compat;
 use crate::companion::Dotted;
-use crate::version::{CudaVersion, CudnnVersion};
+use crate::manifest::{self, Bundled, Capability};
+use crate::version::{CudaVersion, CudnnVersion, Platform, Requirement, VersionSpec};
 
 /// The cuDNN that a package loads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
     /// Its major.
     pub major: u32,
-    /// What it was built with.
+    /// The oldest it runs with, where known.
     pub built: Option<CudnnVersion>,
     /// Whether it uses a copy of its own (inside the wheel or as a dependency with a fixed version).
     pub carries_own: bool,
 }
 
-const fn need(major: u32, minor: u32, patch: u32, carries_own: bool) -> Need {
-    Need {
-        major,
-        built: Some(CudnnVersion::new(major, minor, patch)),
-        carries_own,
-    }
-}
-
-const fn only_major(major: u32, carries_own: bool) -> Need {
-    Need {
-        major,
-        built: None,
-        carries_own,
-    }
-}
-
-/// What a package needs; `None` for one that has nothing to do with cuDNN (or no longer).
-pub fn need_of(package: &Package) -> Option<Need> {
-    let version = numbers(&package.version)?;
-    let at = |numbers: &[u64]| version.as_slice() >= numbers;
+/// Looks up what a package needs; `None` for one that has nothing to do with cuDNN (or no longer).
+pub fn look_up(package: &Package, system: Option<System>, fits: &manifest::Facts) -> Option<Need> {
     let local = package.local.as_deref().unwrap_or("");
-    if local.starts_with("cpu") || local.starts_with("rocm") || local.starts_with("xpu") {
+    if ["cpu", "rocm", "xpu"].iter().any(|tag| local.starts_with(tag)) {
         return None;
     }
-    Some(match package.name.as_str() {
-        "ctranslate2" if at(&[4, 6, 3]) => return None,
-        "ctranslate2" if at(&[4, 5]) => need(9, 1, 0, false),
-        "ctranslate2" if at(&[3, 6]) => only_major(8, false),
-        "torch" if at(&[2, 8]) => only_major(9, true),
-        "torch" if at(&[2, 4]) => need(9, 1, 0, true),
-        "torch" if at(&[2, 1]) => only_major(8, true),
-        "torch" if at(&[1, 13]) => need(8, 5, 0, true),
-        "torch" if at(&[1, 12]) && local == "cu113" => need(8, 3, 2, true),
-        "torch" if at(&[1, 8]) => only_major(8, true),
-        "torch" if at(&[1, 1]) => only_major(7, true),
-        "tensorflow" | "tensorflow-gpu" | "tensorflow-intel" => tensorflow(&version)?,
-        "onnxruntime-gpu" if at(&[1, 19]) => only_major(9, false),
-        "onnxruntime-gpu" if at(&[1, 5]) => only_major(8, false),
-        "onnxruntime-gpu" => only_major(7, false),
-        "paddlepaddle-gpu" if at(&[3]) => only_major(9, false),
-        "paddlepaddle-gpu" if at(&[2]) => only_major(8, false),
-        "paddlepaddle-gpu" => only_major(7, false),
-        name if name.starts_with("cupy-cuda") && at(&[14]) => return None,
-        name if name.starts_with("cupy-cuda") && at(&[11]) => only_major(8, false),
-        name if name.starts_with("jax-cuda") && name.ends_with("-plugin") && at(&[0, 6]) => {
-            need(9, 8, 0, true)
-        }
-        name if name.starts_with("jax-cuda") && name.ends_with("-plugin") && at(&[0, 4, 30]) => {
-            need(9, 1, 0, true)
-        }
+    let name = match package.name.as_str() {
+        "tensorflow-intel" | "tensorflow-gpu" | "tensorflow" => "tensorflow",
+        // The plug-in has the version of the jax it belongs to, and brings the wheel.
+        "jax-cuda12-plugin" | "jax-cuda13-plugin" => "jax",
+        "torch" | "ctranslate2" | "onnxruntime-gpu" | "paddlepaddle-gpu" => &package.name,
+        name if name.starts_with("cupy-cuda") || name.starts_with("mxnet-cu") => name,
         _ => return None,
+    };
+    let end = package
+        .version
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(package.version.len());
+    let version = package.version[..end].trim_end_matches('.');
+    let tag = if local.starts_with("cu") {
+        format!("+{local}")
+    } else {
+        String::new()
+    };
+    let platforms = match system {
+        Some(System::Windows) => vec![Platform::WindowsX64, Platform::LinuxX64],
+        _ => vec![Platform::LinuxX64, Platform::WindowsX64],
+    };
+    let found = platforms.into_iter().find_map(|platform| {
+        let tagged = format!("{name}=={version}{tag}");
+        compat::for_framework(&tagged, platform, fits)
+            .or_else(|_| compat::for_framework(&format!("{name}=={version}"), platform, fits))
+            .ok()
+    })?;
+    let oldest = found
+        .accepts
+        .as_ref()
+        .and_then(oldest)
+        .or_else(|| oldest(&found.spec))?;
+    let framework = found.framework;
+    // TensorFlow's wheels of cuDNN come only with `[and-cuda]`; without, it loads what it finds.
+    let carries_own = match framework.bundled {
+        Bundled::InWheel | Bundled::Static => true,
+        Bundled::PipDependency => name != "tensorflow" && name != "onnxruntime-gpu",
+        Bundled::None | Bundled::ShimOnly | Bundled::Inherits | Bundled::NotUsed => false,
+    };
+    Some(Need {
+        major: oldest.0,
+        built: oldest
+            .1
+            .map(|minor| CudnnVersion::new(oldest.0, minor, 0)),
+        carries_own,
     })
 }
 
-fn tensorflow(version: &[u64]) -> Option<Need> {
-    let steps: [(&[u64], Need); 11] = [
-        (&[2, 18], need(9, 3, 0, false)),
-        (&[2, 15], need(8, 9, 0, false)),
-        (&[2, 14], need(8, 7, 0, false)),
-        (&[2, 12], need(8, 6, 0, false)),
-        (&[2, 5], need(8, 1, 0, false)),
-        (&[2, 4], need(8, 0, 0, false)),
-        (&[2, 1], need(7, 6, 0, false)),
-        (&[1, 13], need(7, 4, 0, false)),
-        (&[1, 5], need(7, 0, 0, false)),
-        (&[1, 3], need(6, 0, 0, false)),
-        (&[1, 0], need(5, 1, 0, false)),
-    ];
-    steps
-        .iter()
-        .find(|(from, _)| version >= *from)
-        .map(|(_, need)| *need)
+/// Major and, where given, minor of the oldest version that a spec means.
+fn oldest(spec: &VersionSpec) -> Option<(u32, Option<u32>)> {
+    match &spec.requirement {
+        Requirement::Latest => None,
+        Requirement::Prefix(numbers) => Some((*numbers.first()?, numbers.get(1).copied())),
+        Requirement::Range(bounds) => bounds.iter().find_map(|bound| {
+            use crate::version::Comparison::{Greater, GreaterOrEqual};
+            matches!(bound.comparison, Greater | GreaterOrEqual)
+                .then(|| {
+                    let numbers = &bound.numbers;
+                    Some((*numbers.first()?, numbers.get(1).copied()))
+                })
+                .flatten()
+        }),
+    }
+}
+
+/// What a package needs, as looked up when the facts were completed.
+pub fn need_of(package: &Package) -> Option<Need> {
+    package.need
 }
 
 /// The cuDNN that an installed package *is*: pip's `nvidia-cudnn-cu12`, conda's `cudnn`.
@@ -98,215 +103,85 @@ pub fn provided(package: &Package) -> Option<CudnnVersion> {
         .flatten()
 }
 
-/// The CUDA that packages bring or are built for, with the name of the package.
+/// The CUDA that a package brings or is built for.
 pub fn cuda_of(package: &Package) -> Option<CudaVersion> {
-    let version = numbers(&package.version)?;
-    let part = |position: usize| u32::try_from(*version.get(position)?).ok();
-    if let Some(digits) = package
+    let digits = package
         .local
         .as_deref()
         .and_then(|local| local.strip_prefix("cu"))
-        && digits.len() >= 2
-        && digits.len() <= 3
-        && digits.bytes().all(|byte| byte.is_ascii_digit())
-    {
+        .filter(|digits| {
+            (2..=3).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
+        });
+    if let Some(digits) = digits {
         let (major, minor) = digits.split_at(digits.len() - 1);
         return Some(CudaVersion::new(major.parse().ok()?, minor.parse().ok()?));
     }
-    match package.name.as_str() {
-        "cudatoolkit" | "cuda-version" | "pytorch-cuda" | "cuda-toolkit" | "cuda-cudart"
-        | "cuda-runtime" => Some(CudaVersion::new(part(0)?, part(1)?)),
-        name if name.starts_with("nvidia-cuda-runtime") => {
-            Some(CudaVersion::new(part(0)?, part(1)?))
-        }
-        _ => None,
-    }
+    let is_cuda = matches!(
+        package.name.as_str(),
+        "cudatoolkit"
+            | "cuda-version"
+            | "pytorch-cuda"
+            | "cuda-toolkit"
+            | "cuda-cudart"
+            | "cuda-runtime"
+    ) || package.name.starts_with("nvidia-cuda-runtime");
+    let version: CudaVersion = package.version.parse().ok()?;
+    (is_cuda && version.minor.is_some()).then_some(version)
 }
 
-/// The oldest driver for a CUDA: on the system where the two differ.
-pub fn minimum_driver(cuda: CudaVersion, system: Option<System>) -> Option<Dotted> {
-    let windows = system == Some(System::Windows);
-    let minor = cuda.minor.unwrap_or(0);
-    let text = match (cuda.major, minor) {
-        (13.., _) => "580",
-        (12, _) => {
-            if windows {
-                "527.41"
-            } else {
-                "525.60.13"
-            }
-        }
-        (11, _) => {
-            if windows {
-                "452.39"
-            } else {
-                "450.80.02"
-            }
-        }
-        (10, 2..) => {
-            if windows {
-                "441.22"
-            } else {
-                "440.33"
-            }
-        }
-        (10, 1) => {
-            if windows {
-                "418.96"
-            } else {
-                "418.39"
-            }
-        }
-        (10, _) => {
-            if windows {
-                "411.31"
-            } else {
-                "410.48"
-            }
-        }
-        (9, 2..) => {
-            if windows {
-                "397.44"
-            } else {
-                "396.26"
-            }
-        }
-        (9, 1) => {
-            if windows {
-                "391.29"
-            } else {
-                "390.46"
-            }
-        }
-        (9, _) => {
-            if windows {
-                "385.54"
-            } else {
-                "384.81"
-            }
-        }
-        (8, _) => {
-            if windows {
-                "369.30"
-            } else {
-                "367.48"
-            }
-        }
-        (7, 5..) => {
-            if windows {
-                "353.66"
-            } else {
-                "352.31"
-            }
-        }
-        _ => return None,
-    };
-    Dotted::parse(text)
-}
-
-/// The first cuDNN without kernels for a compute capability, and the last with them.
-pub fn dropped(capability: u32, cudnn: CudnnVersion) -> Option<&'static str> {
-    let three = (cudnn.major, cudnn.minor, cudnn.patch);
-    if capability < 50 && three >= (8, 8, 0) {
-        Some("8.7.0")
-    } else if capability < 75 && three >= (9, 11, 0) {
-        Some("9.10.2")
+/// The oldest driver for a CUDA, on the system where the two differ.
+pub fn minimum_driver(facts: &Facts, cuda: CudaVersion) -> Option<manifest::Driver> {
+    let platform = if facts.is_windows() {
+        Platform::WindowsX64
     } else {
-        None
-    }
+        Platform::LinuxX64
+    };
+    let toolkits = &facts.fits.toolkits;
+    let exact = toolkits.iter().rev().find(|toolkit| toolkit.cuda() == cuda);
+    let toolkit = exact.or_else(|| {
+        toolkits
+            .iter()
+            .rev()
+            .find(|toolkit| toolkit.cuda().major == cuda.major)
+    })?;
+    Some(toolkit.minimum(platform).clone())
+}
+
+/// The last cuDNN with kernels for a compute capability, where this one is newer.
+pub fn dropped(facts: &Facts, capability: u32, cudnn: CudnnVersion) -> Option<String> {
+    let last = architecture(facts, capability)?.last_cudnn.clone()?;
+    let numbers = numbers_of(cudnn);
+    let newer = numbers.as_slice() > last.numbers() && !numbers.starts_with(last.numbers());
+    newer.then(|| last.to_string())
 }
 
 /// The first cuDNN with kernels for a compute capability, where this one is older.
-pub fn not_yet(capability: u32, cudnn: CudnnVersion) -> Option<&'static str> {
-    let three = (cudnn.major, cudnn.minor, cudnn.patch);
-    let steps = [
-        (120, (9, 7, 0), "9.7.0"),
-        (100, (9, 7, 0), "9.7.0"),
-        (89, (8, 6, 0), "8.6.0"),
-        (80, (8, 0, 0), "8.0.0"),
-        (70, (7, 0, 0), "7.0.0"),
-    ];
-    steps
-        .iter()
-        .find(|(from, _, _)| capability >= *from)
-        .filter(|(_, first, _)| three < *first)
-        .map(|(_, _, text)| *text)
+pub fn not_yet(facts: &Facts, capability: u32, cudnn: CudnnVersion) -> Option<String> {
+    let first = architecture(facts, capability)?.first_cudnn.clone()?;
+    (numbers_of(cudnn).as_slice() < first.numbers()).then(|| first.to_string())
+}
+
+fn numbers_of(version: CudnnVersion) -> [u64; 3] {
+    [version.major, version.minor, version.patch].map(u64::from)
+}
+
+fn architecture(facts: &Facts, capability: u32) -> Option<&manifest::Architecture> {
+    facts.fits.architecture(Capability {
+        major: capability / 10,
+        minor: capability % 10,
+    })
 }
 
 /// The compute capability of a GPU by its name, where the name is plain.
-pub fn capability_of(name: &str) -> Option<u32> {
-    let name = name.to_ascii_uppercase();
-    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    let table: [(&[&str], u32); 22] = [
-        (&["RTX 50", "RTX PRO"], 120),
-        (&["B200", "B100", "GB200"], 100),
-        (&["H100", "H200", "GH200", "H800", "H20"], 90),
-        (
-            &[
-                "RTX 40",
-                "L40",
-                "L4",
-                "RTX 6000 ADA",
-                "RTX 5000 ADA",
-                "RTX 4000 ADA",
-            ],
-            89,
-        ),
-        (&["A100", "A30", "A800"], 80),
-        (&["RTX 30", "RTX A", "A40", "A10", "A16", "A2"], 86),
-        (
-            &[
-                "RTX 20",
-                "GTX 16",
-                "T4",
-                "QUADRO RTX",
-                "TITAN RTX",
-                "T1000",
-                "T600",
-                "T400",
-            ],
-            75,
-        ),
-        (&["V100", "TITAN V"], 70),
-        (&["P100"], 60),
-        (
-            &[
-                "GTX 10",
-                "GT 10",
-                "TITAN X (PASCAL)",
-                "TITAN XP",
-                "P40",
-                "P4",
-                "QUADRO P",
-                "P620",
-                "MX1",
-                "MX2",
-                "MX3",
-            ],
-            61,
-        ),
-        (
-            &["GTX 9", "M40", "M60", "M4", "QUADRO M", "GTX TITAN X"],
-            52,
-        ),
-        (&["GTX 75", "940M", "M10", "930M"], 50),
-        (&["K80"], 37),
-        (
-            &["GTX 78", "K20", "K40", "GT 710", "GTX TITAN", "QUADRO K"],
-            35,
-        ),
-        (&["GTX 68", "GTX 77", "K10"], 30),
-        (&["ORIN"], 87),
-        (&["XAVIER"], 72),
-        (&["TX2"], 62),
-        (&["TX1", "JETSON NANO"], 53),
-        (&["TK1"], 32),
-        (&["THOR"], 110),
-        (&["GB10"], 121),
-    ];
-    table
+pub fn capability_of(facts: &Facts, name: &str) -> Option<u32> {
+    if let Ok(gpu) = compat::gpu(name, &facts.fits) {
+        return Some(gpu.capability.major * 10 + gpu.capability.minor);
+    }
+    // Workstation cards are too many for a list; their letter tells the generation.
+    let upper = name.to_ascii_uppercase();
+    [("QUADRO K", 35), ("QUADRO M", 52), ("QUADRO P", 61)]
         .iter()
-        .find(|(words, _)| has(words))
+        .find(|(series, _)| upper.contains(series))
         .map(|(_, capability)| *capability)
 }
 
@@ -337,7 +212,8 @@ pub fn cudnn_here(facts: &Facts) -> Option<CudnnVersion> {
         .or_else(|| facts.packages.all().iter().find_map(provided))
 }
 
-fn numbers(text: &str) -> Option<Vec<u64>> {
+/// Dotted numbers at the beginning of a package's version.
+pub fn numbers(text: &str) -> Option<Vec<u64>> {
     // `2.0.0rc1`, `2.3.0.dev2024`: the numbers before the first letter.
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')

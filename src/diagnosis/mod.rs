@@ -9,7 +9,7 @@ mod cases;
 pub mod causes;
 pub mod facts;
 pub mod finding;
-mod knowledge;
+pub mod knowledge;
 pub mod library;
 mod order;
 mod owner;
@@ -19,7 +19,29 @@ pub mod signs;
 
 use facts::{Facts, PackageNeed};
 use finding::{Certainty, Code, Finding, Level};
-use signs::{Meaning, Sign};
+use signs::{Meaning, Sign, Texts};
+use std::sync::Arc;
+
+use crate::manifest;
+
+/// What a diagnosis is made with: the known texts, and what fits what.
+#[derive(Debug)]
+pub struct Reference {
+    /// Error texts.
+    pub texts: Texts,
+    /// Frameworks, GPUs, CUDA.
+    pub fits: Arc<manifest::Facts>,
+}
+
+impl Reference {
+    /// With the built-in texts.
+    pub fn new(fits: manifest::Facts) -> Self {
+        Self {
+            texts: Texts::built_in(),
+            fits: Arc::new(fits),
+        }
+    }
+}
 
 /// What is wrong, the decisive finding first; empty when nothing is.
 pub fn diagnose(facts: &Facts) -> Vec<Finding> {
@@ -38,6 +60,12 @@ pub fn verdict(findings: &[Finding]) -> Level {
 /// Fills in what follows from the facts themselves: the search order, who wins, what packages need.
 pub fn complete(facts: &mut Facts) {
     order::settle(facts);
+    let system = facts.system.known().copied();
+    if let facts::Fact::Known(packages) = &mut facts.packages {
+        for package in packages {
+            package.need = knowledge::look_up(package, system, &facts.fits);
+        }
+    }
     facts.needs = facts
         .packages
         .all()

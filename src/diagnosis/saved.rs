@@ -3,6 +3,8 @@
 //! A file is taken for what its content is; its name helps where content can't tell (whose `PATH` is it?). Nothing need be
 //! there, nothing is an error, and what no reader knows is searched for error messages.
 
+use std::sync::Arc;
+
 use super::facts::{
     Archive, Binary, Content, DigestPair, Disk, Fact, Facts, Gpu, GpuPair, Header, Input, Library,
     Machine, Number, PackageSource, Python, Reach, Reported, SearchKind, System, Toolkit, Variable,
@@ -14,7 +16,7 @@ use super::read::{
     bytes, decode, df, driver, env, header, listing, loader, packages, search_path, version,
 };
 use super::signs::Texts;
-use super::{order, owner};
+use super::{Reference, order, owner};
 use crate::companion::Dotted;
 use crate::version::CudaVersion;
 
@@ -78,10 +80,13 @@ impl Kind {
 }
 
 /// Reads all files of a folder together.
-pub fn facts(files: &[SavedFile], texts: &Texts) -> Facts {
+pub fn facts(files: &[SavedFile], reference: &Reference) -> Facts {
     let mut reader = Reader {
-        facts: Facts::default(),
-        texts,
+        facts: Facts {
+            fits: Arc::clone(&reference.fits),
+            ..Facts::default()
+        },
+        texts: &reference.texts,
         windows: 0,
         linux: 0,
     };
@@ -92,13 +97,13 @@ pub fn facts(files: &[SavedFile], texts: &Texts) -> Facts {
 }
 
 /// Facts out of one error text.
-pub fn from_text(text: &str, texts: &Texts) -> Facts {
+pub fn from_text(text: &str, reference: &Reference) -> Facts {
     let file = SavedFile {
         name: "error.txt".to_owned(),
         bytes: text.as_bytes().to_vec(),
         size: text.len() as u64,
     };
-    facts(&[file], texts)
+    facts(&[file], reference)
 }
 
 struct Reader<'a> {
@@ -546,6 +551,7 @@ impl Reader<'_> {
                     version: number.to_owned(),
                     local: Some(local.to_owned()),
                     by: PackageSource::Pip,
+                    need: None,
                 });
             } else if word.len() >= 4
                 && word.bytes().all(|byte| byte.is_ascii_digit())

@@ -181,10 +181,8 @@ fn too_old(facts: &Facts, findings: &mut Vec<Finding>) {
     }
     wanted.sort_by_key(|(cuda, _)| std::cmp::Reverse(*cuda));
     let Some((cuda, by, minimum)) = wanted.into_iter().find_map(|(cuda, by)| {
-        let minimum = knowledge::minimum_driver(cuda, facts.system.known().copied())?;
-        version
-            .is_older_than(&minimum)
-            .then_some((cuda, by, minimum))
+        let minimum = knowledge::minimum_driver(facts, cuda)?;
+        (*version < minimum).then_some((cuda, by, minimum))
     }) else {
         return;
     };

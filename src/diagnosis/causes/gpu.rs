@@ -8,7 +8,7 @@ use crate::version::CudnnVersion;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
     for pair in &facts.pairs {
-        findings.extend(judge(&pair.gpu, pair.cudnn));
+        findings.extend(judge(facts, &pair.gpu, pair.cudnn));
     }
     let signs: Vec<usize> = signs_with(facts, Meaning::Status)
         .filter(|(_, sign)| is_arch(sign))
@@ -23,7 +23,7 @@ pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
         .collect();
     if let Some(cudnn) = knowledge::cudnn_here(facts) {
         for gpu in facts.gpus.all() {
-            findings.extend(judge(gpu, cudnn).map(|finding| finding.explains(signs.clone())));
+            findings.extend(judge(facts, gpu, cudnn).map(|finding| finding.explains(signs.clone())));
         }
     }
 }
@@ -33,14 +33,14 @@ fn is_arch(sign: &Sign) -> bool {
         .is_some_and(|status| status.contains("ARCH_MISMATCH"))
 }
 
-fn judge(gpu: &Gpu, cudnn: CudnnVersion) -> Option<Finding> {
+fn judge(facts: &Facts, gpu: &Gpu, cudnn: CudnnVersion) -> Option<Finding> {
     let capability = gpu
         .capability
         .known()
         .copied()
-        .or_else(|| knowledge::capability_of(&gpu.name))?;
+        .or_else(|| knowledge::capability_of(facts, &gpu.name))?;
     let text = capability_text(capability);
-    if let Some(last) = knowledge::dropped(capability, cudnn) {
+    if let Some(last) = knowledge::dropped(facts, capability, cudnn) {
         return Some(
             Finding::fail(
                 Code::GpuArch,
@@ -51,7 +51,7 @@ fn judge(gpu: &Gpu, cudnn: CudnnVersion) -> Option<Finding> {
             .fix(format!("cudnnm use {last}")),
         );
     }
-    let first = knowledge::not_yet(capability, cudnn)?;
+    let first = knowledge::not_yet(facts, capability, cudnn)?;
     Some(
         Finding::warn(
             Code::GpuArch,

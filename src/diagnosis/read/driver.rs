@@ -6,7 +6,8 @@
 
 use super::version::dotted_prefix;
 use crate::companion::Dotted;
-use crate::diagnosis::facts::{Driver, DriverState, DriverVersion, Fact, Gpu};
+use crate::diagnosis::facts::{Driver, DriverState, Fact, Gpu};
+use crate::manifest;
 use crate::version::CudaVersion;
 
 /// What `nvidia-smi` said.
@@ -31,8 +32,8 @@ pub fn smi(text: &str, from: &str) -> Smi {
     let version = ["KMD Version", "Driver Version"]
         .iter()
         .find_map(|name| field(text, name))
-        .and_then(DriverVersion::at_start_of)
-        .or_else(|| field(text, "NVIDIA-SMI").and_then(DriverVersion::at_start_of));
+        .and_then(version_at_start)
+        .or_else(|| field(text, "NVIDIA-SMI").and_then(version_at_start));
     let cuda_text = field(text, "CUDA UMD Version").or_else(|| field(text, "CUDA Version"));
     let mut gpus = banner_gpus(text);
     let windows = ["WDDM", "TCC/", "MCDM"]
@@ -96,6 +97,15 @@ fn failure(text: &str) -> DriverState {
     } else {
         DriverState::Unreadable
     }
+}
+
+/// The driver version at the beginning of a text, `570.133.20` of `570.133.20  |`; it keeps its spelling.
+pub fn version_at_start(text: &str) -> Option<manifest::Driver> {
+    let text = text.trim_start();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    text[..end].trim_end_matches('.').parse().ok()
 }
 
 /// What follows `name` and a colon (or blanks) anywhere in the text.
@@ -189,7 +199,7 @@ fn gpu(name: &str) -> Gpu {
 }
 
 /// `--query-gpu=…,driver_version,compute_cap --format=csv`, with or without a header line; columns are told by content.
-fn query(text: &str) -> Option<(Vec<Gpu>, Option<DriverVersion>)> {
+fn query(text: &str) -> Option<(Vec<Gpu>, Option<manifest::Driver>)> {
     let mut gpus = Vec::new();
     let mut driver = None;
     for line in text.lines() {
@@ -213,7 +223,7 @@ fn query(text: &str) -> Option<(Vec<Gpu>, Option<DriverVersion>)> {
                     capability = Fact::Known(u32::try_from(major * 10 + minor).unwrap_or_default());
                 }
                 [100..=9999, _] | [100..=9999, _, _] => {
-                    driver = DriverVersion::at_start_of(cell);
+                    driver = version_at_start(cell);
                 }
                 _ => {}
             }

@@ -78,6 +78,7 @@ fn package(name: &str, version: &str, by: PackageSource) -> Option<Package> {
         version,
         local,
         by,
+        need: None,
     })
 }
 
