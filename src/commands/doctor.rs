@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::{published, report};
+use super::{published, report, selected};
 use crate::context::Context;
+use crate::diagnosis::facts::{Fact, Facts};
 use crate::diagnosis::{self, Reference, saved};
-use crate::error::{Error, Exit};
-use crate::host;
+use crate::error::{Error, Exit, IoError};
+use crate::host::{self, machine::Look};
 
 /// Find out why cuDNN is not found, not the right one, or does not work
 ///
@@ -20,6 +21,12 @@ pub struct Args {
     /// error.txt, cudnn_version.h, ldconfig-p.txt and others, in any encoding; none is required.
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
+    /// Look at the system in this folder instead of the running one: a container's files, a mounted disk
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    root: Option<PathBuf>,
+    /// Also look at the copies that Python frameworks bring
+    #[arg(long)]
+    frameworks: bool,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -34,7 +41,7 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     let reference = Reference::new(published::facts(ctx)?);
     let facts = match &args.from {
         Some(folder) => saved::facts(&host::saved::read(&ctx.absolute(folder))?, &reference),
-        None => crate::diagnosis::facts::Facts::default(),
+        None => live(ctx, args, &reference)?,
     };
     let findings = diagnosis::diagnose(&facts);
     Ok(report::tell(
@@ -44,4 +51,29 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         args.json,
         "nothing wrong",
     ))
+}
+
+fn live(ctx: &Context, args: &Args, reference: &Reference) -> Result<Facts, Error> {
+    let root = args
+        .root
+        .as_ref()
+        .map_or_else(|| PathBuf::from("/"), |folder| ctx.absolute(folder));
+    if !root.is_dir() {
+        std::fs::read_dir(&root).map_err(IoError::at("read", &root))?;
+    }
+    let mut facts = host::machine::facts(
+        &Look {
+            env: &ctx.env,
+            cwd: &ctx.cwd,
+            root: &root,
+            store: ctx.store.root(),
+            frameworks: args.frameworks,
+        },
+        reference,
+    );
+    facts.active = match selected::build(ctx, None) {
+        Ok(selected) => Fact::Known(selected.build.version),
+        Err(error) => Fact::Unknown(error.to_string()),
+    };
+    Ok(facts)
 }

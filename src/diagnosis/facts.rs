@@ -223,6 +223,8 @@ pub enum DriverState {
     Ok,
     /// It answered, but CUDA is "N/A": `libcuda` is not there.
     NoLibcuda,
+    /// There is a GPU of NVIDIA's, and no driver for it.
+    NoDriver,
     /// It is installed but not running.
     DriverNotRunning,
     /// The user-space library and the kernel module are of different versions.
@@ -351,6 +353,9 @@ pub struct Library {
     pub owner: String,
     /// How the loader comes to it.
     pub reach: Reach,
+    /// Whether a DLL imports zlibwapi.dll, where that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imports_zlib: Option<bool>,
     /// Its name taken apart.
     #[serde(skip)]
     pub name: LibraryName,
@@ -576,6 +581,12 @@ impl Facts {
             .all()
             .iter()
             .find(|package| package.name == name)
+    }
+
+    /// Whether somebody here expects a GPU to work: outputs were given, or a driver answers. A machine without one is
+    /// not ill for running its frameworks on the CPU.
+    pub fn expects_gpu(&self) -> bool {
+        !self.inputs.is_empty() || self.main_driver().is_some()
     }
 
     /// The driver readings that answered.

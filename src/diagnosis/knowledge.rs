@@ -1,8 +1,8 @@
 //! What fits what, as far as a diagnosis needs it: questions to the manifests.
 
 use super::facts::{Facts, Package, System};
-use crate::compat;
 use crate::companion::Dotted;
+use crate::compat;
 use crate::manifest::{self, Bundled, Capability};
 use crate::version::{CudaVersion, CudnnVersion, Platform, Requirement, VersionSpec};
 
@@ -20,7 +20,10 @@ pub struct Need {
 /// Looks up what a package needs; `None` for one that has nothing to do with cuDNN (or no longer).
 pub fn look_up(package: &Package, system: Option<System>, fits: &manifest::Facts) -> Option<Need> {
     let local = package.local.as_deref().unwrap_or("");
-    if ["cpu", "rocm", "xpu"].iter().any(|tag| local.starts_with(tag)) {
+    if ["cpu", "rocm", "xpu"]
+        .iter()
+        .any(|tag| local.starts_with(tag))
+    {
         return None;
     }
     let name = match package.name.as_str() {
@@ -65,9 +68,7 @@ pub fn look_up(package: &Package, system: Option<System>, fits: &manifest::Facts
     };
     Some(Need {
         major: oldest.0,
-        built: oldest
-            .1
-            .map(|minor| CudnnVersion::new(oldest.0, minor, 0)),
+        built: oldest.1.map(|minor| CudnnVersion::new(oldest.0, minor, 0)),
         carries_own,
     })
 }

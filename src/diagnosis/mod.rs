@@ -12,7 +12,7 @@ pub mod finding;
 pub mod knowledge;
 pub mod library;
 mod order;
-mod owner;
+pub mod owner;
 pub mod read;
 pub mod saved;
 pub mod signs;
@@ -110,6 +110,11 @@ fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
                 .any(|(other, certainty)| other == sign && *certainty < finding.certainty)
         };
         if !finding.explains.is_empty() && !finding.explains.iter().any(is_new) {
+            continue;
+        }
+        // A guess about the state of things is noise beside something that fails for sure.
+        let is_guess = finding.explains.is_empty() && finding.certainty == Certainty::Possible;
+        if is_guess && kept.iter().any(|other| other.level == Level::Fail) {
             continue;
         }
         let said = kept

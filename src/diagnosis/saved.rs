@@ -396,6 +396,7 @@ impl Reader<'_> {
             size,
             owner: owner::of(path),
             reach,
+            imports_zlib: None,
             name,
         });
     }

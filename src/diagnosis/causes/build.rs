@@ -13,6 +13,13 @@ pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
 }
 
 fn cmake(facts: &Facts, findings: &mut Vec<Finding>) {
+    let variables: Vec<usize> = facts
+        .signs
+        .iter()
+        .enumerate()
+        .filter(|(_, sign)| sign.name == "cmake-notfound-variables")
+        .map(|(position, _)| position)
+        .collect();
     for (position, sign) in signs_with(facts, Meaning::CmakeCudnn) {
         let unread = sign
             .get("version")
@@ -37,7 +44,8 @@ fn cmake(facts: &Facts, findings: &mut Vec<Finding>) {
             finding
                 .fix("delete CMakeCache.txt (or use a fresh build folder)")
                 .fix("cudnnm exec cmake -B build    # hands over CUDNN_ROOT, CUDNN_INCLUDE_DIR and CUDNN_LIBRARY of one version")
-                .explains([position]),
+                .explains([position])
+                .explains(variables.clone()),
         );
     }
 }

@@ -40,6 +40,11 @@ fn states(facts: &Facts, findings: &mut Vec<Finding>) {
                 .why("the host reloaded its service manager's device rules (systemd, cgroups) while the container ran")
                 .fix("restart the container; to keep it from happening, start it with the devices named: --device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm"),
             ),
+            DriverState::NoDriver => Some(
+                Finding::fail(Code::Driver, "this machine has an NVIDIA GPU, but no NVIDIA driver answers")
+                    .why("without the driver neither CUDA nor cuDNN can start; the open driver of Linux (nouveau) is not enough")
+                    .fix("install the NVIDIA driver, restart, then: nvidia-smi"),
+            ),
             DriverState::DriverNotRunning if in_wsl(facts) => Some(wsl_driver(
                 "nvidia-smi can't reach the driver from inside WSL",
             )),

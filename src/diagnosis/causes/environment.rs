@@ -2,7 +2,7 @@
 
 use super::super::facts::{Facts, SearchKind, SearchList, View};
 use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::{LibraryName, base_name};
+use super::super::library::base_name;
 use super::super::order;
 use super::super::read::search_path::{is_windows_path, normal};
 use super::super::signs::Meaning;
@@ -282,6 +282,9 @@ fn leak(facts: &Facts, findings: &mut Vec<Finding>) {
         .filter(|element| !element.trim().is_empty())
         .collect();
     for element in &elements {
+        if is_system(element) {
+            continue;
+        }
         let seen: Vec<&str> = facts
             .files
             .iter()
@@ -335,6 +338,14 @@ fn leak(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
+/// The loader's own folders hold the system's libraries, which is what every program gets anyway.
+fn is_system(element: &str) -> bool {
+    let folder = element.trim_end_matches('/');
+    ["/lib", "/usr/lib", "/lib64", "/usr/lib64"].contains(&folder)
+        || (folder.starts_with("/lib/") || folder.starts_with("/usr/lib/"))
+            && folder.ends_with("-linux-gnu")
+}
+
 fn is_conda_lib(facts: &Facts, element: &str) -> bool {
     let trimmed = element.trim_end_matches('/');
     let prefix = facts
@@ -343,6 +354,6 @@ fn is_conda_lib(facts: &Facts, element: &str) -> bool {
     let lower = trimmed.to_ascii_lowercase();
     let by_name = lower.ends_with("/lib")
         && (lower.contains("conda") || lower.contains("/envs/"))
-        && !LibraryName::of(trimmed).is_cudnn;
+        && !lower.contains("/site-packages/");
     prefix || by_name
 }

@@ -1,7 +1,7 @@
 //! Files that are not what their name says: wrong processor, cut short, links that became files.
 
 use super::super::facts::{Binary, Content, Facts, Machine, System};
-use super::super::finding::{Code, Finding};
+use super::super::finding::{Certainty, Code, Finding};
 use super::super::library::{self, LibraryName, base_name};
 use super::super::signs::Meaning;
 use super::super::signs_with;
@@ -163,14 +163,20 @@ fn damaged(facts: &Facts, binary: &Binary, findings: &mut Vec<Finding>) {
 
 /// Messages about files that nobody gave us.
 fn signs(facts: &Facts, findings: &mut Vec<Finding>) {
-    for (position, sign) in signs_with(facts, Meaning::CutShort) {
-        let path = sign.get("path").unwrap_or("the library");
+    let (positions, paths): (Vec<usize>, Vec<&str>) = signs_with(facts, Meaning::CutShort)
+        .filter_map(|(position, sign)| Some((position, sign.get("path")?)))
+        .unzip();
+    if let Some(path) = paths.first() {
         findings.push(
-            Finding::fail(Code::Corrupt, format!("`{path}` is damaged: empty, cut short, or a link that became a text file"))
-                .why("the loader stops at the first file of that name and does not try the next folder")
-                .fix(format!("ls -l {path}*    # a size of 0 or a few bytes shows it"))
-                .fix("cudnnm install 9    # unpacks with links and checks every file; choose the version the program needs")
-                .explains([position]),
+            Finding::fail(
+                Code::Corrupt,
+                format!("damaged: {} (empty, cut short, or a link that became a text file)", super::quoted(&paths)),
+            )
+            .why("the loader stops at the first file of that name and does not try the next folder")
+            .fix(format!("ls -l {path}*    # a size of 0 or a few bytes shows it"))
+            .fix("cudnnm install 9    # unpacks with links and checks every file; choose the version the program needs")
+            .certainty(Certainty::Likely)
+            .explains(positions),
         );
     }
     for (position, sign) in signs_with(facts, Meaning::NotALink) {

@@ -1,6 +1,6 @@
 //! LAYOUT: the folder on the search path is not the one with the libraries, but a level above it.
 
-use super::super::facts::{Facts, Library, SearchKind, SearchList, View};
+use super::super::facts::{Facts, Library, Reach, SearchKind, SearchList, View};
 use super::super::finding::{Certainty, Code, Finding};
 use super::super::library::{self, base_name, folder};
 use super::super::order;
@@ -37,7 +37,11 @@ fn too_high(facts: &Facts, list: &SearchList, element: &str, findings: &mut Vec<
         return;
     }
     let mut below: Vec<&str> = Vec::new();
-    for library in &main {
+    // What programs reach all the same is not misplaced: `/usr/lib` is above the loader's own folders.
+    for library in main
+        .iter()
+        .filter(|library| library.reach == Reach::Private)
+    {
         let place = folder(&library.path);
         if order::below(element, place).is_some()
             && !below.iter().any(|known| order::same_folder(known, place))
@@ -79,7 +83,7 @@ fn too_high(facts: &Facts, list: &SearchList, element: &str, findings: &mut Vec<
         String::new()
     };
     let what = format!(
-        "{} names `{element}`, but the libraries lie one level lower, in `{right}`{choice}",
+        "{} names `{element}`, but the libraries lie below it, in `{right}`{choice}",
         list.kind.variable()
     );
     let finding = if level_fail || has_signs(facts) {
@@ -94,10 +98,10 @@ fn too_high(facts: &Facts, list: &SearchList, element: &str, findings: &mut Vec<
         .explains(signs(facts));
     finding = match version {
         Some(version) if facts.is_windows() || list.kind == SearchKind::Path => finding
-            .fix("cudnnm import    # takes the copy that is there into the store, in the layout that programs expect")
+            .fix("cudnnm import    # lists the copies here; with the folder of one it takes it into the store")
             .fix(format!("cudnnm use {version}    # then: cudnnm exec python …, which needs no PATH entry")),
         _ => finding
-            .fix("cudnnm import    # takes the copy that is there into the store, in the layout that programs expect")
+            .fix("cudnnm import    # lists the copies here; with the folder of one it takes it into the store")
             .fix("cudnnm exec PROGRAM    # needs no entry in the search path"),
     };
     findings.push(finding);
@@ -126,7 +130,7 @@ fn installer_pattern(facts: &Facts, list: &SearchList, element: &str, findings: 
             format!("PATH names `{bare}`, but NVIDIA's installer puts the DLLs into a folder per CUDA version below it: `{bare}\\{cuda}`"),
         )
         .why("the loader looks into the folders of PATH only, never into what lies below them")
-        .fix("cudnnm import    # takes the copy that is there into the store, in the layout that programs expect")
+        .fix("cudnnm import    # lists the copies here; with the folder of one it takes it into the store")
         .fix("cudnnm exec PROGRAM    # needs no PATH entry")
         .certainty(Certainty::Likely)
         .explains(signs(facts)),

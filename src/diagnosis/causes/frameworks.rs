@@ -7,8 +7,10 @@ use super::super::signs_with;
 use crate::companion::Dotted;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
-    tensorflow_on_windows(facts, findings);
-    cpu_only(facts, findings);
+    if facts.expects_gpu() {
+        tensorflow_on_windows(facts, findings);
+        cpu_only(facts, findings);
+    }
     two_onnxruntimes(facts, findings);
     bundled(facts, findings);
 }

@@ -23,7 +23,8 @@ pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
         .collect();
     if let Some(cudnn) = knowledge::cudnn_here(facts) {
         for gpu in facts.gpus.all() {
-            findings.extend(judge(facts, gpu, cudnn).map(|finding| finding.explains(signs.clone())));
+            findings
+                .extend(judge(facts, gpu, cudnn).map(|finding| finding.explains(signs.clone())));
         }
     }
 }

@@ -207,7 +207,7 @@ fn missing_dll(facts: &Facts, name: &LibraryName) -> Vec<Finding> {
                     format!("`{copy}` is there, but its folder is not on PATH"),
                 )
                 .why("cuDNN opens its own parts by bare name, an ordinary search that looks at PATH; folders given with os.add_dll_directory are not searched for it")
-                .fix("cudnnm import    # takes the copy into the store")
+                .fix("cudnnm import    # lists the copies here; with the folder of one it takes it into the store")
                 .fix("cudnnm exec python …    # sets PATH and calls os.add_dll_directory, both are needed"),
             ];
         }
@@ -235,7 +235,7 @@ fn missing_dll(facts: &Facts, name: &LibraryName) -> Vec<Finding> {
             format!("or the folder on PATH is not the one with `{file}`"),
         )
         .why("NVIDIA's installer puts the DLLs into a folder per CUDA below bin, and newer archives into bin\\x64; some wheels bring only the main DLL. The check: does the folder on PATH itself hold the file?")
-        .fix("cudnnm import    # finds the copies that are on this machine and lays them out right")
+        .fix("cudnnm import    # lists the copies here; with the folder of one it takes it into the store")
         .second(),
     ]
 }
@@ -329,10 +329,20 @@ fn zlib_absent(facts: &Facts, findings: &mut Vec<Finding>) {
     if has_sign || !is_windows || has_zlib(facts) || !folder_is_listed(facts) {
         return;
     }
-    if let Some(version) = knowledge::cudnn_here(facts)
-        && knowledge::wants_zlib(version)
-    {
-        findings.push(zlib_finding(Some(version), Certainty::Certain));
+    let told: Vec<bool> = facts
+        .libraries
+        .all()
+        .iter()
+        .filter_map(|library| library.imports_zlib)
+        .collect();
+    let version = knowledge::cudnn_here(facts);
+    let wants = if told.is_empty() {
+        version.is_some_and(knowledge::wants_zlib)
+    } else {
+        told.contains(&true)
+    };
+    if wants {
+        findings.push(zlib_finding(version, Certainty::Certain));
     }
 }
 
@@ -598,7 +608,7 @@ fn shared(facts: &Facts, name: &LibraryName, usual: Code) -> Vec<Finding> {
                 format!("`{}` is there, but its folder is not on the loader's path", copy.path),
             )
             .why("the loader looks into LD_LIBRARY_PATH and its cache, never into folders below them")
-            .fix("cudnnm import    # takes the copy into the store")
+            .fix("cudnnm import    # lists the copies here; with the folder of one it takes it into the store")
             .fix("cudnnm exec PROGRAM    # puts it on LD_LIBRARY_PATH for that program"),
         ];
     }
@@ -876,7 +886,7 @@ fn conflict(facts: &Facts, findings: &mut Vec<Finding>) {
         return;
     }
     let here = majors_here(facts);
-    if here.is_empty() {
+    if here.is_empty() || !facts.expects_gpu() {
         return;
     }
     let has_wheel = facts

@@ -677,11 +677,18 @@ fn headers(facts: &Facts, findings: &mut Vec<Finding>) {
     let Some((path, header)) = known.first() else {
         return;
     };
+    // Copies of Python packages have headers of their own and are not what builds link.
+    let of_packages = ["pip", "torch", "conda", "cudnnm"];
     let libraries: Vec<CudnnVersion> = facts
         .libraries
         .all()
         .iter()
         .filter(|library| library.name.is_main())
+        .filter(|library| {
+            !of_packages
+                .iter()
+                .any(|owner| library.owner.starts_with(owner))
+        })
         .filter_map(order::version_of)
         .collect();
     let Some(library) = libraries.first() else {
@@ -693,21 +700,25 @@ fn headers(facts: &Facts, findings: &mut Vec<Finding>) {
     {
         return;
     }
+    let what = format!("the header `{path}` says {header}, the library is {library}");
+    // A program that is built with an older header runs with a newer library of the same major, not the other way round.
+    let finding = if serves(*library, *header) {
+        Finding::warn(Code::Header, what)
+    } else {
+        Finding::fail(Code::Header, what)
+    };
     findings.push(
-        Finding::fail(
-            Code::Header,
-            format!("the header `{path}` says {header}, the library is {library}"),
-        )
-        .why("a program built with this header expects what the library does not have; the header was updated and the library was not, or the other way round")
-        .fix(format!("cudnnm install {}.{}    # headers and libraries of one version, in a folder of their own", library.major, library.minor))
-        .fix("cudnnm exec cmake -B build"),
+        finding
+            .why("a program built with this header expects what the header promises; one of the two was updated and the other was not")
+            .fix(format!("cudnnm install {}.{}    # headers and libraries of one version, in a folder of their own", library.major, library.minor))
+            .fix("cudnnm exec cmake -B build"),
     );
 }
 
 /// Packages that need a newer minor, or another major, than the packages here provide.
 fn package_needs(facts: &Facts, findings: &mut Vec<Finding>) {
     let provided: Vec<CudnnVersion> = copies(facts).into_iter().map(|copy| copy.version).collect();
-    if provided.is_empty() {
+    if provided.is_empty() || !facts.expects_gpu() {
         return;
     }
     for package in facts.packages.all() {

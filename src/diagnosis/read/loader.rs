@@ -42,6 +42,47 @@ pub fn ldconfig(text: &str) -> Vec<CacheEntry> {
         .collect()
 }
 
+/// The entries of `/etc/ld.so.cache` itself, the new format of glibc 2.2 and up (also where an old one stands before it).
+pub fn cache(bytes: &[u8]) -> Vec<CacheEntry> {
+    const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
+    const HEADER: usize = 48;
+    const ENTRY: usize = 24;
+    let Some(start) = bytes
+        .windows(MAGIC.len())
+        .position(|window| window == MAGIC)
+    else {
+        return Vec::new();
+    };
+    let table = &bytes[start..];
+    let number = |at: usize| -> Option<usize> {
+        let bytes: [u8; 4] = table.get(at..at.checked_add(4)?)?.try_into().ok()?;
+        Some(u32::from_le_bytes(bytes) as usize)
+    };
+    let text = |at: usize| -> Option<String> {
+        let tail = table.get(at..)?;
+        let end = tail.iter().position(|byte| *byte == 0)?;
+        Some(String::from_utf8_lossy(&tail[..end]).into_owned())
+    };
+    let count = number(MAGIC.len()).unwrap_or(0);
+    let most = table.len().saturating_sub(HEADER) / ENTRY;
+    (0..count.min(most))
+        .filter_map(|index| {
+            let at = HEADER + index * ENTRY;
+            let machine = match number(at)? & 0xffff {
+                0x0303 => Some(Machine::X64),
+                0x0a03 => Some(Machine::Arm64),
+                0x0003 => Some(Machine::X86),
+                _ => None,
+            };
+            Some(CacheEntry {
+                soname: text(number(at + 4)?)?,
+                path: text(number(at + 8)?)?,
+                machine,
+            })
+        })
+        .collect()
+}
+
 /// The cuDNN files that a process mapped, in the order in which it did: from `LD_DEBUG` output (`calling init:` is said
 /// of what was really loaded, `trying file=` only of attempts), from a maps file, or from `ldd`.
 pub fn loaded(text: &str) -> Vec<String> {
@@ -92,6 +133,30 @@ mod tests {
         assert_eq!(got[0].soname, "libcudnn.so.8");
         assert_eq!(got[0].machine, Some(Machine::X64));
         assert_eq!(got[1].machine, Some(Machine::X86));
+    }
+
+    #[test]
+    fn the_cache_file_is_read_in_both_formats() {
+        let strings = b"libcudnn.so.8\0/usr/lib/libcudnn.so.8\0";
+        let mut new = Vec::from(b"glibc-ld.so.cache1.1");
+        new.extend(1_u32.to_le_bytes());
+        new.extend((strings.len() as u32).to_le_bytes());
+        new.resize(48, 0);
+        for number in [0x0303_u32, 72, 86, 0, 0, 0] {
+            new.extend(number.to_le_bytes());
+        }
+        new.extend(strings);
+        let old = [b"ld.so-1.7.0\0\0\0\0\0".as_slice(), &new].concat();
+        for bytes in [&new, &old] {
+            let got = cache(bytes);
+            assert_eq!(got.len(), 1);
+            assert_eq!(got[0].soname, "libcudnn.so.8");
+            assert_eq!(got[0].path, "/usr/lib/libcudnn.so.8");
+            assert_eq!(got[0].machine, Some(Machine::X64));
+        }
+        for end in 0..new.len() {
+            cache(&new[..end]);
+        }
     }
 
     #[test]

@@ -64,10 +64,16 @@ fn by_program(env: &Env, cuda: Option<CudaVersion>, facts: &mut Facts) {
         return;
     };
     // Old drivers refuse a query with a field they do not know.
-    let queries = ["index,name,driver_version,compute_cap", "index,name,driver_version"];
+    let queries = [
+        "index,name,driver_version,compute_cap",
+        "index,name,driver_version",
+    ];
     let mut answer = None;
     for fields in queries {
-        let text = run(&program, &[&format!("--query-gpu={fields}"), "--format=csv,noheader"]);
+        let text = run(
+            &program,
+            &[&format!("--query-gpu={fields}"), "--format=csv,noheader"],
+        );
         let smi = read::smi(&text, "nvidia-smi");
         if smi.driver.version.is_some() {
             answer = Some(smi);
@@ -129,11 +135,18 @@ fn nvml(cuda: Option<CudaVersion>) -> Answer {
         return Answer::Absent;
     };
     // SAFETY: `nvmlReturn_t nvmlInit_v2(void)` and `nvmlReturn_t nvmlShutdown(void)`.
-    let (init, shutdown): (Symbol<unsafe extern "C" fn() -> c_int>, Symbol<unsafe extern "C" fn() -> c_int>) =
-        match unsafe { (library.get(b"nvmlInit_v2\0"), library.get(b"nvmlShutdown\0")) } {
-            (Ok(init), Ok(shutdown)) => (init, shutdown),
-            _ => return Answer::Absent,
-        };
+    let (init, shutdown): (
+        Symbol<unsafe extern "C" fn() -> c_int>,
+        Symbol<unsafe extern "C" fn() -> c_int>,
+    ) = match unsafe {
+        (
+            library.get(b"nvmlInit_v2\0"),
+            library.get(b"nvmlShutdown\0"),
+        )
+    } {
+        (Ok(init), Ok(shutdown)) => (init, shutdown),
+        _ => return Answer::Absent,
+    };
     // SAFETY: takes nothing and may be called any number of times.
     match unsafe { init() } {
         NVML_SUCCESS => {}
@@ -157,10 +170,12 @@ fn answers(library: &Library, cuda: Option<CudaVersion>) -> Answer {
     let version: Option<Symbol<unsafe extern "C" fn(*mut c_char, c_uint) -> c_int>> =
         unsafe { library.get(b"nvmlSystemGetDriverVersion\0") }.ok();
     let version = version
-        .and_then(|ask| text(|buffer, length| {
-            // SAFETY: `buffer` has room for `length` characters.
-            unsafe { ask(buffer, length) }
-        }))
+        .and_then(|ask| {
+            text(|buffer, length| {
+                // SAFETY: `buffer` has room for `length` characters.
+                unsafe { ask(buffer, length) }
+            })
+        })
         .and_then(|text| read::version_at_start(&text));
     let gpus = devices(library);
     let state = match (&gpus, cuda) {

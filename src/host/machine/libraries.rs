@@ -11,8 +11,8 @@ use crate::diagnosis::facts::{
     Binary, Content, Fact, Facts, Header, Library, Machine, Reach, SearchKind, System,
 };
 use crate::diagnosis::library::LibraryName;
+use crate::diagnosis::owner;
 use crate::diagnosis::read::{self, listing::Entry};
-use crate::diagnosis::{order_of_path, owner};
 use crate::host::cudnns;
 use crate::version::CudnnVersion;
 
@@ -28,6 +28,7 @@ pub fn find(look: &Look, facts: &mut Facts) {
         binaries: Vec::new(),
         entries: Vec::new(),
         zlib: Vec::new(),
+        foreign: Vec::new(),
     };
     finder.search(facts);
     for header in headers(look) {
@@ -38,10 +39,14 @@ pub fn find(look: &Look, facts: &mut Facts) {
         binaries,
         entries,
         zlib,
+        foreign,
         ..
     } = finder;
-    facts.files.extend(libraries.iter().map(|library| library.path.clone()));
+    facts
+        .files
+        .extend(libraries.iter().map(|library| library.path.clone()));
     facts.files.extend(zlib);
+    facts.files.extend(foreign);
     facts.libraries = Fact::Known(libraries);
     facts.binaries.extend(binaries);
     facts.entries.extend(entries);
@@ -55,12 +60,17 @@ struct Finder<'a> {
     binaries: Vec<Binary>,
     entries: Vec<Entry>,
     zlib: Vec<String>,
+    foreign: Vec<String>,
 }
 
 impl Finder<'_> {
     fn search(&mut self, facts: &Facts) {
         if cfg!(windows) {
-            let windows = self.look.env.path("SystemRoot").unwrap_or(Path::new(r"C:\Windows"));
+            let windows = self
+                .look
+                .env
+                .path("SystemRoot")
+                .unwrap_or(Path::new(r"C:\Windows"));
             self.folder(&windows.join("System32"), |_| Reach::System);
         }
         let elements = facts
@@ -150,6 +160,12 @@ impl Finder<'_> {
                 self.zlib.push(self.look.shown(&path));
                 continue;
             }
+            // Libraries of the system that every program would get from this folder.
+            let foreign = ["libcrypto.so", "libssl.so", "libstdc++.so"];
+            if foreign.iter().any(|start| name.starts_with(start)) {
+                self.foreign.push(self.look.shown(&path));
+                continue;
+            }
             let parsed = LibraryName::of(&name);
             let is_for_here = parsed.system
                 == Some(if cfg!(windows) {
@@ -191,7 +207,7 @@ impl Finder<'_> {
             path: self.look.shown(path),
             size,
             link,
-            mode: None,
+            mode: mode(&metadata),
             is_folder: false,
         });
     }
@@ -207,8 +223,8 @@ impl Finder<'_> {
         let shown = self.look.shown(path);
         let content = content(path, metadata.len());
         let (machine, resource, imports_zlib) = match &content {
-            Read_::Good(machine, resource, zlib) => (Fact::Known(*machine), *resource, Some(*zlib)),
-            Read_::Bad(content) => {
+            Head::Good(machine, resource, zlib) => (Fact::Known(*machine), *resource, Some(*zlib)),
+            Head::Bad(content) => {
                 self.binaries.push(Binary {
                     path: shown.clone(),
                     content: content.clone(),
@@ -216,7 +232,7 @@ impl Finder<'_> {
                 });
                 (Fact::Unknown("it is no library".to_owned()), None, None)
             }
-            Read_::Unreadable(why) => (Fact::Unknown(why.clone()), None, None),
+            Head::Unreadable(why) => (Fact::Unknown(why.clone()), None, None),
         };
         let version = version(name, path, resource);
         self.libraries.push(Library {
@@ -232,17 +248,38 @@ impl Finder<'_> {
     }
 }
 
+/// `-rw-r--r--`, for what a listing would show.
+#[cfg(unix)]
+fn mode(metadata: &fs::Metadata) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let bits = metadata.permissions().mode();
+    let kind = if metadata.is_symlink() { 'l' } else { '-' };
+    let rights = (0..9).map(|position| {
+        if bits & (0o400 >> position) == 0 {
+            '-'
+        } else {
+            ['r', 'w', 'x'][position % 3]
+        }
+    });
+    Some(std::iter::once(kind).chain(rights).collect())
+}
+
+#[cfg(windows)]
+fn mode(_: &fs::Metadata) -> Option<String> {
+    None
+}
+
 /// What reading a library's head brought.
-enum Read_ {
+enum Head {
     Good(Machine, Option<[u16; 4]>, bool),
     Bad(Content),
     Unreadable(String),
 }
 
-fn content(path: &Path, size: u64) -> Read_ {
+fn content(path: &Path, size: u64) -> Head {
     let mut file = match File::open(path) {
         Ok(file) => file,
-        Err(error) => return Read_::Unreadable(error.to_string()),
+        Err(error) => return Head::Unreadable(error.to_string()),
     };
     match binary::read(&mut file) {
         Ok(Some(binary)) => {
@@ -257,12 +294,12 @@ fn content(path: &Path, size: u64) -> Read_ {
                 .imports
                 .iter()
                 .any(|import| import.eq_ignore_ascii_case("zlibwapi.dll"));
-            Read_::Good(machine, binary.file_version, zlib)
+            Head::Good(machine, binary.file_version, zlib)
         }
-        Ok(None) => Read_::Bad(head(path, size)),
+        Ok(None) => Head::Bad(head(path, size)),
         Err(_) => match head(path, size) {
-            Content::Pe(machine) | Content::Elf(machine) => Read_::Bad(Content::CutShort(machine)),
-            other => Read_::Bad(other),
+            Content::Pe(machine) | Content::Elf(machine) => Head::Bad(Content::CutShort(machine)),
+            other => Head::Bad(other),
         },
     }
 }
@@ -294,7 +331,7 @@ fn version(name: &LibraryName, path: &Path, resource: Option<[u16; 4]>) -> Fact<
     if let Some(full) = LibraryName::of(&real.to_string_lossy()).full {
         return Fact::Known(full);
     }
-    if let Some(version) = wheel_version(&real) {
+    if let Some(version) = wheel_version(&real, name) {
         return Fact::Known(version);
     }
     if name.is_main()
@@ -309,7 +346,7 @@ fn version(name: &LibraryName, path: &Path, resource: Option<[u16; 4]>) -> Fact<
 }
 
 /// `site-packages/nvidia/cudnn/lib/libcudnn.so.9` belongs to `site-packages/nvidia_cudnn_cu12-9.1.0.70.dist-info`.
-fn wheel_version(path: &Path) -> Option<CudnnVersion> {
+fn wheel_version(path: &Path, name: &LibraryName) -> Option<CudnnVersion> {
     let site = path.ancestors().nth(4)?;
     if path.parent()?.parent()?.file_name()? != "cudnn" {
         return None;
@@ -318,17 +355,18 @@ fn wheel_version(path: &Path) -> Option<CudnnVersion> {
         .ok()?
         .flatten()
         .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let rest = name.strip_prefix("nvidia_cudnn_cu")?;
+            let file = entry.file_name().into_string().ok()?;
+            let rest = file.strip_prefix("nvidia_cudnn_cu")?;
             let (_, version) = rest.strip_suffix(".dist-info")?.split_once('-')?;
             read::version::cudnn(version)
         })
         .collect();
     // Two wheels in one folder: nobody can tell whose file it is.
-    match versions.len() {
+    let version = match versions.len() {
         1 => versions.pop(),
         _ => None,
-    }
+    }?;
+    (Some(version.major) == name.major).then_some(version)
 }
 
 /// cuDNN 9's main library asks for its parts by their exact number first: `libcudnn_graph.so.9.20.0`.
@@ -338,7 +376,11 @@ fn opened_version(path: &Path, name: &LibraryName) -> Option<CudnnVersion> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MOST).read_to_end(&mut bytes).ok()?;
+    File::open(path)
+        .ok()?
+        .take(MOST)
+        .read_to_end(&mut bytes)
+        .ok()?;
     let needle = b"libcudnn_graph.so.";
     let at = memchr::memmem::find(&bytes, needle)?;
     let tail = &bytes[at + needle.len()..];
@@ -390,9 +432,23 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
 /// The folders of Linux' loader in its own order.
 fn default_folders() -> &'static [&'static str] {
     if cfg!(target_arch = "aarch64") {
-        &["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+        &[
+            "/lib/aarch64-linux-gnu",
+            "/usr/lib/aarch64-linux-gnu",
+            "/lib64",
+            "/usr/lib64",
+            "/lib",
+            "/usr/lib",
+        ]
     } else {
-        &["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+        &[
+            "/lib/x86_64-linux-gnu",
+            "/usr/lib/x86_64-linux-gnu",
+            "/lib64",
+            "/usr/lib64",
+            "/lib",
+            "/usr/lib",
+        ]
     }
 }
 
@@ -400,7 +456,11 @@ fn default_folders() -> &'static [&'static str] {
 fn headers(look: &Look) -> Vec<Header> {
     let mut folders: Vec<PathBuf> = Vec::new();
     if !cfg!(windows) {
-        for folder in ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/local/cuda/include"] {
+        for folder in [
+            "/usr/include",
+            "/usr/include/x86_64-linux-gnu",
+            "/usr/local/cuda/include",
+        ] {
             folders.push(look.real(Path::new(folder)));
         }
     }
@@ -409,7 +469,10 @@ fn headers(look: &Look) -> Vec<Header> {
         // From 8 on cudnn.h only includes the other.
         for name in ["cudnn_version.h", "cudnn.h"] {
             let path = folder.join(name);
-            if let Some(version) = super::text(&path).as_deref().and_then(read::header::version) {
+            if let Some(version) = super::text(&path)
+                .as_deref()
+                .and_then(read::header::version)
+            {
                 found.push(Header {
                     path: look.shown(&path),
                     version: Fact::Known(version),
@@ -421,7 +484,6 @@ fn headers(look: &Look) -> Vec<Header> {
     found
 }
 
-/// Marks a path's separator kind in one place, so that listings compare equal.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -430,12 +492,15 @@ mod tests {
     fn a_main_library_tells_its_version_by_the_parts_it_opens() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("libcudnn.so.9");
-        fs::write(&path, b"\x7fELF....libcudnn_graph.so.9.20.0\0libcudnn_graph.so.9\0").unwrap();
+        fs::write(
+            &path,
+            b"\x7fELF....libcudnn_graph.so.9.20.0\0libcudnn_graph.so.9\0",
+        )
+        .unwrap();
         let name = LibraryName::of("libcudnn.so.9");
         assert_eq!(
             opened_version(&path, &name),
             Some(CudnnVersion::new(9, 20, 0))
         );
-        assert_eq!(order_of_path(&path.display().to_string()), 0);
     }
 }

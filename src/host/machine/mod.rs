@@ -146,9 +146,7 @@ fn wsl(look: &Look) -> Fact<bool> {
 
 fn container(look: &Look) -> Fact<bool> {
     let marks = ["/.dockerenv", "/run/.containerenv", "/.singularity.d"];
-    let by_file = marks
-        .iter()
-        .any(|mark| look.real(Path::new(mark)).exists());
+    let by_file = marks.iter().any(|mark| look.real(Path::new(mark)).exists());
     let by_variable = ["NVIDIA_VISIBLE_DEVICES", "KUBERNETES_SERVICE_HOST"]
         .iter()
         .any(|name| look.env.var(name).is_some());
@@ -224,7 +222,10 @@ fn nvcc_version(nvcc: &Path) -> Fact<crate::companion::Dotted> {
         .and_then(|root| cuda::full_version(root, root));
     match version {
         Some(version) => Fact::Known(version),
-        None => Fact::Unknown(format!("the toolkit of `{}` does not tell its version", nvcc.display())),
+        None => Fact::Unknown(format!(
+            "the toolkit of `{}` does not tell its version",
+            nvcc.display()
+        )),
     }
 }
 

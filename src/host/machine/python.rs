@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Look;
 use crate::binary;
-use crate::diagnosis::facts::{
-    Fact, Facts, Machine, Package, PackageSource, Python, Reported,
-};
+use crate::diagnosis::facts::{Fact, Facts, Machine, Package, PackageSource, Python, Reported};
 use crate::diagnosis::read;
 use crate::host::companions::site_packages;
 
