@@ -1,10 +1,11 @@
 //! `cudnnm doctor`: what is wrong with cuDNN on this machine, or in the outputs of another one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{published, report, selected};
 use crate::context::Context;
-use crate::diagnosis::facts::{Fact, Facts};
+use crate::diagnosis::facts::{Fact, Facts, Selection};
+use crate::diagnosis::save::{self, Names};
 use crate::diagnosis::{self, Reference, saved};
 use crate::error::{Error, Exit, IoError};
 use crate::host::{self, machine::Look};
@@ -21,12 +22,20 @@ pub struct Args {
     /// error.txt, cudnn_version.h, ldconfig-p.txt and others, in any encoding; none is required.
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
+    /// Write what was found as a folder of small files, to attach to a report; personal names are replaced
+    ///
+    /// `doctor --from` of that folder gives the same findings.
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    save: Option<PathBuf>,
     /// Look at the system in this folder instead of the running one: a container's files, a mounted disk
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     root: Option<PathBuf>,
     /// Also look at the copies that Python frameworks bring
     #[arg(long)]
     frameworks: bool,
+    /// Also print driver, GPUs and every cuDNN in search order
+    #[arg(long)]
+    facts: bool,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -43,7 +52,13 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         Some(folder) => saved::facts(&host::saved::read(&ctx.absolute(folder))?, &reference),
         None => live(ctx, args, &reference)?,
     };
+    if let Some(folder) = &args.save {
+        save(ctx, &ctx.absolute(folder), &facts)?;
+    }
     let findings = diagnosis::diagnose(&facts);
+    if args.facts && !args.json {
+        report::facts(ctx, &facts);
+    }
     Ok(report::tell(
         ctx,
         &facts,
@@ -51,6 +66,28 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         args.json,
         "nothing wrong",
     ))
+}
+
+fn save(ctx: &Context, folder: &Path, facts: &Facts) -> Result<(), Error> {
+    std::fs::create_dir_all(folder).map_err(IoError::at("create", folder))?;
+    let names = Names {
+        home: directories::BaseDirs::new().map(|base| base.home_dir().display().to_string()),
+        user: ["USER", "USERNAME", "LOGNAME"]
+            .iter()
+            .find_map(|name| ctx.env.text(name))
+            .map(str::to_owned),
+        host: ctx
+            .env
+            .text("COMPUTERNAME")
+            .map(str::to_owned)
+            .or_else(host::machine::host_name),
+    };
+    for (name, text) in save::files(facts, &names) {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(IoError::at("write", &path))?;
+    }
+    ctx.output.note(format!("saved to `{}`", folder.display()));
+    Ok(())
 }
 
 fn live(ctx: &Context, args: &Args, reference: &Reference) -> Result<Facts, Error> {
@@ -71,9 +108,34 @@ fn live(ctx: &Context, args: &Args, reference: &Reference) -> Result<Facts, Erro
         },
         reference,
     );
-    facts.active = match selected::build(ctx, None) {
-        Ok(selected) => Fact::Known(selected.build.version),
-        Err(error) => Fact::Unknown(error.to_string()),
-    };
+    select(ctx, &mut facts);
     Ok(facts)
+}
+
+/// What is selected here; a version file that can't be read is a fact too, and says so when the command needs it.
+fn select(ctx: &Context, facts: &mut Facts) {
+    let wish = match selected::wish(ctx, None) {
+        Ok(wish) => wish,
+        Err(error) => {
+            facts.active = Fact::Unknown(error.to_string());
+            facts.selection = Fact::Unknown(error.to_string());
+            return;
+        }
+    };
+    let (spec, because) = (wish.spec.to_string(), wish.reason.to_string());
+    let installed = match selected::match_installed(ctx, wish) {
+        Ok(selected) => {
+            facts.active = Fact::Known(selected.build.version);
+            true
+        }
+        Err(error) => {
+            facts.active = Fact::Unknown(error.to_string());
+            false
+        }
+    };
+    facts.selection = Fact::Known(Selection {
+        spec,
+        because,
+        installed,
+    });
 }

@@ -52,6 +52,26 @@ pub fn tell(ctx: &Context, facts: &Facts, findings: &[Finding], json: bool, heal
     exit
 }
 
+/// What was found, in short.
+pub fn facts(ctx: &Context, facts: &Facts) {
+    let summary = &facts.summary;
+    let line = |name: &str, text: &str| {
+        let text = if text.is_empty() { "unknown" } else { text };
+        ctx.output.line(format!("{name:<9}{text}"));
+    };
+    line("driver", &summary.driver);
+    line("CUDA", &summary.cuda);
+    line("GPU", &summary.gpus.join(", "));
+    if summary.cudnn.is_empty() {
+        ctx.output.line("cuDNN    none found");
+    }
+    for (position, copy) in summary.cudnn.iter().enumerate() {
+        let head = if position == 0 { "cuDNN" } else { "" };
+        ctx.output.line(format!("{head:<9}{copy}"));
+    }
+    ctx.output.line("");
+}
+
 fn one(ctx: &Context, finding: &Finding) {
     ctx.output.line(format!(
         "{} {}: {}",

@@ -101,6 +101,8 @@ impl Machine {
 /// Everything that is known.
 #[derive(Debug, Clone, Serialize)]
 pub struct Facts {
+    /// In short.
+    pub summary: Summary,
     /// Windows or Linux.
     pub system: Fact<System>,
     /// The processor of this machine.
@@ -150,6 +152,8 @@ pub struct Facts {
     pub disks: Fact<Vec<Disk>>,
     /// The cuDNN that cudnnm selects here.
     pub active: Fact<CudnnVersion>,
+    /// What is selected here, and whether it is there.
+    pub selection: Fact<Selection>,
     /// The cuDNN that a framework reports as its own, with the framework's name.
     pub reported: Vec<Reported>,
     /// Numbers as `cudnnGetVersion` returns them, decoded.
@@ -160,6 +164,9 @@ pub struct Facts {
     pub signs: Vec<Sign>,
     /// What these facts were read from.
     pub inputs: Vec<Input>,
+    /// The outputs were written by `doctor --save` and not chosen by a person.
+    #[serde(skip)]
+    pub saved_by_doctor: bool,
     /// What fits what.
     #[serde(skip)]
     pub fits: Arc<manifest::Facts>,
@@ -168,6 +175,8 @@ pub struct Facts {
 impl Default for Facts {
     fn default() -> Self {
         Self {
+            summary: Summary::default(),
+            saved_by_doctor: false,
             system: Fact::not_given(),
             machine: Fact::not_given(),
             wsl: Fact::not_given(),
@@ -192,6 +201,7 @@ impl Default for Facts {
             pairs: Vec::new(),
             disks: Fact::not_given(),
             active: Fact::not_given(),
+            selection: Fact::not_given(),
             reported: Vec::new(),
             numbers: Vec::new(),
             pythons: Fact::not_given(),
@@ -521,6 +531,30 @@ pub struct Reported {
     pub version: CudnnVersion,
 }
 
+/// What cudnnm selects in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Selection {
+    /// The spec.
+    pub spec: String,
+    /// Who says so.
+    pub because: String,
+    /// Whether a build that it means is installed.
+    pub installed: bool,
+}
+
+/// The facts that a person asks for first, in words.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Driver versions, as told.
+    pub driver: String,
+    /// The newest CUDA of the driver.
+    pub cuda: String,
+    /// GPUs.
+    pub gpus: Vec<String>,
+    /// Every main library in search order, with its version and owner.
+    pub cudnn: Vec<String>,
+}
+
 /// A number of `cudnnGetVersion` and what it means.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Number {
@@ -586,7 +620,8 @@ impl Facts {
     /// Whether somebody here expects a GPU to work: outputs were given, or a driver answers. A machine without one is
     /// not ill for running its frameworks on the CPU.
     pub fn expects_gpu(&self) -> bool {
-        !self.inputs.is_empty() || self.main_driver().is_some()
+        let given = !self.inputs.is_empty() && !self.saved_by_doctor;
+        given || self.main_driver().is_some()
     }
 
     /// The driver readings that answered.

@@ -14,6 +14,7 @@ pub mod library;
 mod order;
 pub mod owner;
 pub mod read;
+pub mod save;
 pub mod saved;
 pub mod signs;
 
@@ -60,6 +61,7 @@ pub fn verdict(findings: &[Finding]) -> Level {
 /// Fills in what follows from the facts themselves: the search order, who wins, what packages need.
 pub fn complete(facts: &mut Facts) {
     order::settle(facts);
+    facts.summary = summary(facts);
     let system = facts.system.known().copied();
     if let facts::Fact::Known(packages) = &mut facts.packages {
         for package in packages {
@@ -80,6 +82,55 @@ pub fn complete(facts: &mut Facts) {
             })
         })
         .collect();
+}
+
+fn summary(facts: &Facts) -> facts::Summary {
+    let mut drivers: Vec<String> = Vec::new();
+    let mut cudas: Vec<String> = Vec::new();
+    for driver in facts.drivers() {
+        let version = driver.version.iter().map(ToString::to_string);
+        drivers.extend(
+            version
+                .filter(|version| !drivers.contains(version))
+                .collect::<Vec<_>>(),
+        );
+        let cuda = driver.cuda.iter().map(ToString::to_string);
+        cudas.extend(
+            cuda.filter(|cuda| !cudas.contains(cuda))
+                .collect::<Vec<_>>(),
+        );
+    }
+    facts::Summary {
+        driver: drivers.join(" / "),
+        cuda: cudas.join(" / "),
+        gpus: facts
+            .gpus
+            .all()
+            .iter()
+            .map(|gpu| match gpu.capability_text() {
+                Some(capability) => format!("{} ({capability})", gpu.name),
+                None => gpu.name.clone(),
+            })
+            .collect(),
+        cudnn: facts
+            .libraries
+            .all()
+            .iter()
+            .filter(|library| library.name.is_main())
+            .map(|library| {
+                let version = order::version_of(library).map_or_else(
+                    || "version unknown".to_owned(),
+                    |version| version.to_string(),
+                );
+                let private = if library.reach == facts::Reach::Private {
+                    ", only for its owner"
+                } else {
+                    ""
+                };
+                format!("{version}  {}  ({}{private})", library.path, library.owner)
+            })
+            .collect(),
+    }
 }
 
 /// The messages with that meaning, and their positions.

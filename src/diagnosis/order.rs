@@ -119,6 +119,14 @@ fn reach(library: &Library, elements: &[String]) -> Reach {
     }
     match &library.reach {
         Reach::Private if is_default_folder(folder) => Reach::Cache,
+        // An empty element is the current folder, whatever that was.
+        Reach::Element(position)
+            if elements
+                .get(position.wrapping_sub(1))
+                .is_some_and(|element| element.is_empty()) =>
+        {
+            Reach::Element(*position)
+        }
         // An element that was counted against another list than this one.
         Reach::Element(position) => Reach::Listed(*position),
         other => other.clone(),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::facts::{
     Archive, Binary, Content, DigestPair, Disk, Fact, Facts, Gpu, GpuPair, Header, Input, Library,
-    Machine, Number, PackageSource, Python, Reach, Reported, SearchKind, System, Toolkit, Variable,
-    View,
+    Machine, Number, PackageSource, Python, Reach, Reported, SearchKind, Selection, System,
+    Toolkit, Variable, View,
 };
 use super::library::{self, LibraryName};
 use super::read::csv::Table;
@@ -117,6 +117,10 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn file(&mut self, file: &SavedFile) {
         let lower = file.name.to_lowercase();
+        if file.name == super::save::MARK {
+            self.facts.saved_by_doctor = true;
+            return;
+        }
         // Notes beside the outputs are prose, not outputs.
         if lower.ends_with(".md") {
             return;
@@ -429,6 +433,9 @@ impl Reader<'_> {
         let at = table.column(&["mount", "mounted on", "drive", "at", "filesystem"]);
         let free = table.column(&["available", "avail", "free", "freespace", "free_bytes"]);
         let place = table.column(&["toolkit"]);
+        let header = table.column(&["header"]);
+        let content = table.column(&["content"]);
+        let spec = table.column(&["spec"]);
         for (position, row) in table.rows.iter().enumerate() {
             if let (Some(_), Some(_)) = (expected, got) {
                 let file = file.or(table.column(&["archive", "name"]));
@@ -465,6 +472,24 @@ impl Reader<'_> {
                     machine: machine_of(&cell(row, machine)),
                     active: cell(row, table.column(&["active"])) == "yes",
                 });
+            } else if let Some(header) = header {
+                self.facts.headers.push(Header {
+                    path: cell(row, Some(header)),
+                    version: version::cudnn(&cell(row, number))
+                        .map_or_else(Fact::not_given, Fact::Known),
+                });
+            } else if let (Some(_), Some(content)) = (file, content) {
+                self.facts.binaries.push(Binary {
+                    path: cell(row, file),
+                    content: super::save::content_of(&cell(row, Some(content))),
+                    size: cell(row, size).parse().unwrap_or(0),
+                });
+            } else if let Some(spec) = spec {
+                self.facts.selection = Fact::Known(Selection {
+                    spec: cell(row, Some(spec)),
+                    because: cell(row, table.column(&["because"])),
+                    installed: cell(row, table.column(&["installed"])) != "no",
+                });
             } else if let (Some(_), Some(_)) = (at, free) {
                 let available = cell(row, free);
                 if let Ok(available) = available.parse() {
@@ -492,6 +517,12 @@ impl Reader<'_> {
                     if machine.is_some() {
                         library.machine = machine_of(&cell(row, machine));
                     }
+                    library.imports_zlib = match cell(row, table.column(&["imports_zlib"])).as_str()
+                    {
+                        "yes" => Some(true),
+                        "no" => Some(false),
+                        _ => None,
+                    };
                 }
             } else if what.is_some() && number.is_some() {
                 self.state(&cell(row, what), &cell(row, number));
@@ -592,6 +623,9 @@ impl Reader<'_> {
         let lower = text.to_ascii_lowercase();
         if lower.contains("microsoft") && lower.contains("linux") {
             self.facts.wsl = Fact::Known(true);
+        }
+        if lower.contains("container") {
+            self.facts.container = Fact::Known(true);
         }
         if lower.contains("linux") {
             self.linux += 2;
@@ -854,6 +888,9 @@ fn reach_of(text: &str, position: usize) -> Reach {
         "system" => Reach::System,
         "cache" => Reach::Cache,
         "private" => Reach::Private,
+        _ if text.starts_with("listed-") => {
+            Reach::Listed(text["listed-".len()..].parse().unwrap_or(position))
+        }
         _ => match text
             .strip_prefix("element-")
             .and_then(|rest| rest.parse().ok())

@@ -128,7 +128,12 @@ fn libcuda(facts: &Facts, findings: &mut Vec<Finding>) {
         let Some(name) = asked_libcuda(sign) else {
             continue;
         };
-        let finding = if in_wsl(facts) || (name == "libcuda.so" && !in_container(facts)) {
+        let given_gpu = facts
+            .variables
+            .all()
+            .iter()
+            .any(|variable| variable.name.contains("NVIDIA_"));
+        let finding = if in_wsl(facts) || (name == "libcuda.so" && !given_gpu) {
             // Without its number it is asked for by cuDNN 8 itself, and on plain Linux the driver always lays that link.
             let certainty = if in_wsl(facts) {
                 Certainty::Certain

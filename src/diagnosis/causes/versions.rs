@@ -19,6 +19,7 @@ pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
     for (position, sign) in signs_with(facts, Meaning::VersionReported) {
         findings.extend(reported(sign).map(|finding| finding.explains([position])));
     }
+    not_installed(facts, findings);
     mixed(facts, findings);
     two_wheels(facts, findings);
     cmake_found(facts, findings);
@@ -467,6 +468,27 @@ fn mixed(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
+/// What the project selects is not in the store.
+fn not_installed(facts: &Facts, findings: &mut Vec<Finding>) {
+    let Some(selection) = facts.selection.known() else {
+        return;
+    };
+    if !selection.installed {
+        let spec = crate::selection::shell_word(&selection.spec);
+        findings.push(
+            Finding::fail(
+                Code::NotFound,
+                format!(
+                    "cuDNN {} is selected here and not installed",
+                    selection.spec
+                ),
+            )
+            .why(format!("{} says so", selection.because))
+            .fix(format!("cudnnm install {spec}")),
+        );
+    }
+}
+
 /// Two wheels of NVIDIA that unpack into one folder.
 fn two_wheels(facts: &Facts, findings: &mut Vec<Finding>) {
     let wheels: Vec<String> = facts
@@ -581,8 +603,44 @@ fn system_folder(facts: &Facts, findings: &mut Vec<Finding>) {
     }
 }
 
+/// A folder on LD_LIBRARY_PATH supplies the parts of a wheel's cuDNN: the wheel's main library looks there first.
+fn over_wheel(facts: &Facts, findings: &mut Vec<Finding>) {
+    let outside = order::reachable_mains(facts).find_map(|library| match library.reach {
+        Reach::Element(_) => Some((library, order::version_of(library)?)),
+        _ => None,
+    });
+    let Some((outside, version)) = outside.filter(|_| !facts.is_windows()) else {
+        return;
+    };
+    let wheel = facts
+        .libraries
+        .all()
+        .iter()
+        .filter(|library| library.reach == Reach::Private && library.name.is_main())
+        .filter(|library| library.owner.starts_with("pip") || library.owner == "torch")
+        .find_map(|library| {
+            let own = order::version_of(library)?;
+            (own.major == version.major && !own.same_release(version)).then_some((library, own))
+        });
+    let Some((wheel, own)) = wheel else { return };
+    findings.push(
+        Finding::warn(
+            Code::Shadow,
+            format!("`{}` ({version}) on LD_LIBRARY_PATH is found before the parts of `{}` ({own})", outside.path, wheel.path),
+        )
+        .why("the wheel's main library opens its parts by name, and LD_LIBRARY_PATH is searched before its own folder: frameworks in this environment run with a mix of both or stop with CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH")
+        .fix(format!("unset LD_LIBRARY_PATH    # or take `{}` out of it", folder(&outside.path)))
+        .fix("cudnnm exec PROGRAM    # for the program that needs the other one"),
+    );
+}
+
 /// Several copies of one name that programs reach without knowing a folder.
 fn several(facts: &Facts, findings: &mut Vec<Finding>) {
+    // Inside `cudnnm exec` the first one is first on purpose.
+    if facts.variable("CUDNNM_ACTIVE").is_some() {
+        return;
+    }
+    over_wheel(facts, findings);
     let mut names: Vec<String> = Vec::new();
     for library in order::reachable_mains(facts) {
         let name = library.name.soname();

@@ -84,6 +84,8 @@ fn failure(text: &str) -> DriverState {
         || says("nvml: driver")
     {
         DriverState::DriverNotRunning
+    } else if says("no driver is installed for it") {
+        DriverState::NoDriver
     } else if says("no devices were found") || says("no devices found") {
         DriverState::NoDevices
     } else if says("not found")

@@ -97,6 +97,11 @@ impl Finder<'_> {
                 self.folder(&self.look.real(Path::new(folder)), |_| Reach::Cache);
             }
         }
+        for site in super::python::sites(self.look) {
+            for below in ["nvidia/cudnn/lib", "nvidia/cudnn/bin", "torch/lib"] {
+                self.folder(&site.join(below), |_| Reach::Private);
+            }
+        }
         if self.look.is_own() {
             for place in cudnns::places(self.look.env, None) {
                 for folder in &place.folders {

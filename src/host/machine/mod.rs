@@ -63,28 +63,42 @@ impl Look<'_> {
     }
 }
 
-/// Variables that loading, building or the driver depend on, by the beginning of their names.
-const TELLING: [&str; 19] = [
+/// Variables that loading, building or the driver depend on. By name, not by pattern: others may hold secrets, and these
+/// are printed and saved.
+const TELLING: [&str; 27] = [
+    "CUDNNM_ACTIVE",
     "PATH",
     "LD_LIBRARY_PATH",
     "LD_PRELOAD",
-    "CUDA",
-    "CUDNN",
-    "NVIDIA_",
-    "CONDA_",
+    "CUDA_PATH",
+    "CUDA_HOME",
+    "CUDA_ROOT",
+    "CUDA_TOOLKIT_ROOT_DIR",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDNN_PATH",
+    "CUDNN_HOME",
+    "CUDNN_ROOT",
+    "CUDNN_ROOT_DIR",
+    "CUDNN_INCLUDE_DIR",
+    "CUDNN_LIBRARY",
+    "NVIDIA_VISIBLE_DEVICES",
+    "NVIDIA_DRIVER_CAPABILITIES",
+    "CONDA_PREFIX",
     "VIRTUAL_ENV",
     "PYTHONPATH",
     "PYTHONHOME",
-    "WSL_",
+    "WSL_DISTRO_NAME",
     "TMPDIR",
-    "TF_",
-    "XLA_",
-    "PYTORCH_",
-    "FLAGS_cudnn",
-    "KUBERNETES_SERVICE_HOST",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+    "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK",
+    "FLAGS_CUDNN_DIR",
     "OS",
-    "ORT_",
 ];
+
+fn is_telling(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    TELLING.contains(&upper.as_str()) || upper.starts_with("CUDA_PATH_V")
+}
 
 /// Gathers the facts.
 pub fn facts(look: &Look, reference: &Reference) -> Facts {
@@ -158,8 +172,7 @@ fn variables(look: &Look, facts: &mut Facts) {
     facts.searches = Fact::Known(Vec::new());
     for (name, value) in look.env.iter() {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
-        let upper = name.to_ascii_uppercase();
-        if TELLING.iter().any(|start| upper.starts_with(start)) {
+        if is_telling(&name) {
             facts.variables.push(Variable {
                 name: name.into_owned(),
                 value: value.into_owned(),
@@ -251,4 +264,11 @@ fn disks(look: &Look, facts: &mut Facts) {
 fn text(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok()?;
     Some(decode::text(&bytes).text)
+}
+
+/// This machine's name, as far as a file tells it.
+pub fn host_name() -> Option<String> {
+    let text = text(Path::new("/proc/sys/kernel/hostname"))
+        .or_else(|| text(Path::new("/etc/hostname")))?;
+    Some(text.trim().to_owned()).filter(|name| !name.is_empty())
 }

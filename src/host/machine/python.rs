@@ -74,7 +74,7 @@ fn interpreters(look: &Look) -> Vec<Python> {
 }
 
 /// The folders of packages of the active environments, else of the Python on `PATH`.
-fn sites(look: &Look) -> Vec<PathBuf> {
+pub fn sites(look: &Look) -> Vec<PathBuf> {
     let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"]
         .iter()
         .filter_map(|name| look.env.path(name))
