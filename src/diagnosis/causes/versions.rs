@@ -657,12 +657,19 @@ fn several(facts: &Facts, findings: &mut Vec<Finding>) {
         let Some(winner) = order::version_of(first) else {
             continue;
         };
-        let others: Vec<&&Library> = all
-            .iter()
-            .filter(|other| {
-                order::version_of(other).is_some_and(|version| !version.same_release(winner))
-            })
-            .collect();
+        // A file and the link to it are one copy.
+        let mut others: Vec<&&Library> = Vec::new();
+        for other in &all {
+            let differs =
+                order::version_of(other).is_some_and(|version| !version.same_release(winner));
+            let is_new = !others.iter().any(|known| {
+                order::same_folder(folder(&known.path), folder(&other.path))
+                    && order::version_of(known) == order::version_of(other)
+            });
+            if differs && is_new {
+                others.push(other);
+            }
+        }
         if others.is_empty() {
             continue;
         }
