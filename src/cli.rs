@@ -34,6 +34,9 @@ pub struct Cli {
 pub enum Command {
     /// See [`commands::current`].
     Current(commands::current::Args),
+    /// See [`commands::probe`].
+    #[command(name = "__probe", hide = true)]
+    Probe(commands::probe::Args),
 }
 
 impl Command {
@@ -45,6 +48,7 @@ impl Command {
     pub fn run(self, ctx: &Context) -> Result<Exit, Error> {
         match self {
             Self::Current(args) => commands::current::run(ctx, &args),
+            Self::Probe(args) => commands::probe::run(ctx, &args),
         }
     }
 }

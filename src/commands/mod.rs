@@ -4,6 +4,7 @@ use crate::error::{Exit, Failure};
 use crate::version::Platform;
 
 pub mod current;
+pub mod probe;
 pub mod selected;
 
 /// Failures that belong to commands rather than to a room below.
