@@ -29,26 +29,55 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The subcommands.
+/// The subcommands, in the order of the help.
+#[expect(missing_docs, reason = "the help text of each stands with its `Args`")]
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// See [`commands::current`].
+    Install(commands::install::Args),
+    #[command(name = "use")]
+    Use(commands::use_::Args),
     Current(commands::current::Args),
-    /// See [`commands::probe`].
+    Exec(commands::exec::Args),
+    List(commands::list::Args),
+    Uninstall(commands::uninstall::Args),
+    Which(commands::which::Args),
+    Env(commands::env::Args),
+    Prelude(commands::prelude::Args),
+    Prune(commands::prune::Args),
+    Venv(commands::venv::Args),
+    Shim(commands::shim::Args),
+    Manifest(commands::manifest::Args),
+    Config(commands::config::Args),
+    Completions(commands::completions::Args),
     #[command(name = "__probe", hide = true)]
     Probe(commands::probe::Args),
 }
 
 impl Command {
-    /// Runs it.
+    /// Runs it; the number is the exit status.
     ///
     /// # Errors
     ///
     /// Whatever ends the command.
-    pub fn run(self, ctx: &Context) -> Result<Exit, Error> {
-        match self {
+    pub fn run(self, ctx: &Context) -> Result<i32, Error> {
+        let exit = match self {
+            Self::Install(args) => commands::install::run(ctx, &args),
+            Self::Use(args) => commands::use_::run(ctx, &args),
             Self::Current(args) => commands::current::run(ctx, &args),
+            Self::Exec(args) => return commands::exec::run(ctx, &args),
+            Self::List(args) => commands::list::run(ctx, &args),
+            Self::Uninstall(args) => commands::uninstall::run(ctx, &args),
+            Self::Which(args) => commands::which::run(ctx, &args),
+            Self::Env(args) => commands::env::run(ctx, &args),
+            Self::Prelude(args) => commands::prelude::run(ctx, &args),
+            Self::Prune(args) => commands::prune::run(ctx, &args),
+            Self::Venv(args) => commands::venv::run(ctx, &args),
+            Self::Shim(args) => commands::shim::run(ctx, &args),
+            Self::Manifest(args) => commands::manifest::run(ctx, &args),
+            Self::Config(args) => commands::config::run(ctx, &args),
             Self::Probe(args) => commands::probe::run(ctx, &args),
-        }
+            Self::Completions(args) => commands::completions::run(ctx, &args),
+        };
+        exit.map(Exit::code)
     }
 }

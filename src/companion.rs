@@ -208,7 +208,7 @@ mod tests {
         for name in [
             "cublas-12.1.3.1-cuda12",
             "nvrtc-12.1.105-cuda12",
-            "cublas-11.11.3.6-cuda11-windows-x86_64",
+            "cublas-13.0.2.14-cuda13-windows-arm64",
         ] {
             assert_eq!(
                 CompanionId::from_folder(name)

@@ -36,6 +36,13 @@ pub enum Exit {
     ProgramNotFound = 127,
 }
 
+impl Exit {
+    /// The number, as the system takes it.
+    pub const fn code(self) -> i32 {
+        self as i32
+    }
+}
+
 /// What each room's error type tells beside its message.
 pub trait Failure: std::error::Error {
     /// The exit status it leads to.
@@ -144,6 +151,8 @@ rooms! {
     Download(crate::download::Error),
     /// An archive.
     Archive(crate::archive::Error),
+    /// A shim.
+    Shim(crate::shim::Error),
     /// A command's own.
     Command(crate::commands::Error),
 }

@@ -5,20 +5,27 @@
 //! ([`version`], [`companion`], [`manifest`], [`selection`], …) does no input or output.
 
 pub mod archive;
+pub mod binary;
 pub mod cli;
 pub mod commands;
 pub mod companion;
 pub mod context;
 pub mod download;
+pub mod environment;
 pub mod error;
 pub mod host;
+pub mod layout;
 pub mod manifest;
 pub mod output;
+pub mod prelude;
 pub mod probe;
 pub mod process;
+pub mod progress;
 pub mod project;
 pub mod selection;
 pub mod settings;
+pub mod shell;
+pub mod shim;
 pub mod sources;
 pub mod status;
 pub mod store;

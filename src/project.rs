@@ -85,14 +85,13 @@ pub fn find(folder: &Path) -> Result<Option<ProjectFile>, Error> {
         let path = folder.join(FILE_NAME);
         match std::fs::read(&path) {
             Ok(bytes) => return parse(path, &bytes).map(Some),
-            // A folder of that name is not a version file; a parent that is a file has none either.
+            // A folder of that name is not a version file (Windows calls reading it "access denied"), and a parent that
+            // is a file has none either.
             Err(error)
                 if matches!(
                     error.kind(),
-                    std::io::ErrorKind::NotFound
-                        | std::io::ErrorKind::NotADirectory
-                        | std::io::ErrorKind::IsADirectory
-                ) => {}
+                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                ) || path.is_dir() => {}
             Err(error) => return Err(IoError::at("read", &path)(error).into()),
         }
     }
@@ -156,7 +155,7 @@ pub fn write(folder: &Path, spec: &VersionSpec, sha256: Option<&str>) -> Result<
     };
     let mut lines: Vec<&str> = old.lines().collect();
     let counts = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
-    match lines.iter().position(|line| counts(&line)) {
+    match lines.iter().position(counts) {
         Some(position) => lines[position] = &wish,
         None => lines.push(&wish),
     }

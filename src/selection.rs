@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Exit, Failure};
 use crate::project::ProjectFile;
-use crate::version::{BuildId, CudaVersion, ParseError, VersionSpec};
+use crate::version::{BuildId, CudaVersion, CudnnVersion, Flavour, ParseError, VersionSpec};
 
 /// The variable that overrules project files.
 pub const VARIABLE: &str = "CUDNNM_VERSION";
@@ -166,49 +166,87 @@ pub struct MachineCuda {
     pub driver: Option<CudaVersion>,
 }
 
-/// The builds of the newest version that `spec` matches: one, or several variants and flavours of it.
-pub fn newest_matching<'a>(spec: &VersionSpec, builds: &'a [BuildId]) -> Vec<&'a BuildId> {
-    let newest = builds
+/// What a choice looks at: installed builds by their names, published ones with what their manifest adds.
+pub trait Candidate {
+    /// Which build it is.
+    fn build(&self) -> BuildId;
+
+    /// The toolkits it is documented for, both ends included; `None` where only its variant tells.
+    fn toolkits(&self) -> Option<[CudaVersion; 2]>;
+}
+
+impl Candidate for BuildId {
+    fn build(&self) -> BuildId {
+        *self
+    }
+
+    /// NVIDIA's support matrices: up to 8.0 there is an archive for each toolkit, from 8.1 the one named after the
+    /// newest CUDA 11 serves 11.0 up to it.
+    fn toolkits(&self) -> Option<[CudaVersion; 2]> {
+        let variant = self.variant?;
+        let shared =
+            variant.major >= 11 && (self.version.major, self.version.minor) >= (8, 1);
+        (shared && variant.minor.is_some()).then_some([CudaVersion::new(variant.major, 0), variant])
+    }
+}
+
+/// The builds of the newest release that `spec` matches: one, or several variants and flavours of it.
+///
+/// A release is three numbers: 9.15.0 is build 57 for CUDA 12 and build 58 for CUDA 13.
+pub fn newest_matching<'a, C: Candidate>(spec: &VersionSpec, candidates: &'a [C]) -> Vec<&'a C> {
+    let matching: Vec<&C> = candidates
         .iter()
-        .filter(|build| spec.matches(build))
-        .map(|build| build.version)
-        .max();
-    builds
+        .filter(|candidate| spec.matches(&candidate.build()))
+        .collect();
+    let Some(newest) = matching
         .iter()
-        .filter(|build| Some(build.version) == newest && spec.matches(build))
+        .map(|candidate| candidate.build().version)
+        .max()
+    else {
+        return Vec::new();
+    };
+    matching
+        .into_iter()
+        .filter(|candidate| candidate.build().version.same_release(newest))
         .collect()
 }
 
-/// Of several builds of one version, the one that fits this machine, with the reason in words for a person.
+/// Of several builds of one release, the one that fits this machine, with the reason in words for a person.
 ///
 /// The variant comes first (the toolkit's CUDA, else the newest that the driver can run, else the newest of all),
-/// then `full` before `jit`. `None` only for no candidates.
-pub fn fitting<'a>(candidates: &[&'a BuildId], cuda: MachineCuda) -> Option<(&'a BuildId, String)> {
-    let best = |filter: &dyn Fn(&BuildId) -> bool| {
+/// then `full` before `jit`, then the newest build; the first of equals. `None` only for no candidates.
+pub fn fitting<'a, C: Candidate>(
+    candidates: &[&'a C],
+    cuda: MachineCuda,
+) -> Option<(&'a C, String)> {
+    let best = |filter: &dyn Fn(&C, CudaVersion) -> bool| {
         candidates
             .iter()
             .copied()
-            .filter(|build| filter(build))
-            .max_by_key(|build| (build.variant, std::cmp::Reverse(build.flavour)))
+            .filter(|candidate| {
+                candidate
+                    .build()
+                    .variant
+                    .is_some_and(|variant| filter(candidate, variant))
+            })
+            .rev()
+            .max_by_key(|candidate| preference(&candidate.build()))
     };
     if let Some(toolkit) = cuda.toolkit {
-        let equal = best(&|build| {
-            build
-                .variant
-                .is_some_and(|variant| toolkit.agrees_with(variant))
+        let documented = best(&|candidate, variant| match candidate.toolkits() {
+            Some([first, last]) => {
+                first <= toolkit && (toolkit <= last || last == CudaVersion::major(toolkit.major))
+            }
+            None => toolkit.agrees_with(variant),
         });
-        if let Some(build) = equal {
-            return Some((build, format!("the CUDA {toolkit} toolkit is here")));
+        if let Some(candidate) = documented {
+            return Some((candidate, format!("the CUDA {toolkit} toolkit is here")));
         }
         // A build for an older minor of the same major runs with this toolkit (11.3 with 11.7).
-        let major = best(&|build| {
-            build
-                .variant
-                .is_some_and(|variant| variant.major == toolkit.major && variant <= toolkit)
-        });
-        if let Some(build) = major {
+        let major = best(&|_, variant| variant.major == toolkit.major && variant <= toolkit);
+        if let Some(candidate) = major {
             return Some((
-                build,
+                candidate,
                 format!(
                     "newest for CUDA {} that is not newer than the toolkit, {toolkit}",
                     toolkit.major
@@ -217,23 +255,40 @@ pub fn fitting<'a>(candidates: &[&'a BuildId], cuda: MachineCuda) -> Option<(&'a
         }
     }
     if let Some(driver) = cuda.driver {
-        let runnable = best(&|build| {
-            build.variant.is_none_or(|variant| {
-                variant.major < driver.major
-                    || (variant.major == driver.major
-                        && (variant.minor.is_none() || variant.minor <= driver.minor))
-            })
+        // From CUDA 11 on a driver runs every minor of its major ("minor version compatibility").
+        let runnable = best(&|_, variant| {
+            variant.major < driver.major
+                || (variant.major == driver.major
+                    && (variant.major >= 11 || variant.minor <= driver.minor))
         });
-        if let Some(build) = runnable {
-            return Some((build, format!("the driver runs CUDA up to {driver}")));
+        if let Some(candidate) = runnable {
+            return Some((candidate, format!("the driver runs CUDA up to {driver}")));
         }
     }
-    let newest = best(&|_| true)?;
+    let newest = candidates
+        .iter()
+        .copied()
+        .rev()
+        .max_by_key(|candidate| preference(&candidate.build()))?;
     let reason = match (cuda.toolkit, cuda.driver) {
         (None, None) => "no CUDA toolkit and no driver was found here, so the newest".to_owned(),
         _ => "none fits the CUDA found here, so the newest".to_owned(),
     };
     Some((newest, reason))
+}
+
+fn preference(
+    build: &BuildId,
+) -> (
+    Option<CudaVersion>,
+    std::cmp::Reverse<Flavour>,
+    CudnnVersion,
+) {
+    (
+        build.variant,
+        std::cmp::Reverse(build.flavour),
+        build.version,
+    )
 }
 
 /// A word as a shell needs it: `>=8.5,<9` would redirect without quotes.
@@ -313,7 +368,15 @@ mod tests {
             "cudnn-9.19.0.56-cuda13",
             "cudnn-9.19.0.56-cuda13-jit",
         ];
-        let cases: [(&[&str], Option<&str>, Option<&str>, &str); 9] = [
+        let split = ["cudnn-9.15.0.57-cuda12", "cudnn-9.15.0.58-cuda13"];
+        let single = ["cudnn-8.0.5.39-cuda11.0", "cudnn-8.0.5.39-cuda11.1"];
+        type Case<'a> = (&'a [&'a str], Option<&'a str>, Option<&'a str>, &'a str);
+        let cases: [Case; 14] = [
+            (&old, Some("11.0"), None, "8.2.1.32+cuda11.3"),
+            (&old, None, Some("11.1"), "8.2.1.32+cuda11.3"),
+            (&single, Some("11.0"), None, "8.0.5.39+cuda11.0"),
+            (&split, Some("12.6"), None, "9.15.0.57+cuda12"),
+            (&split, Some("13.0"), None, "9.15.0.58+cuda13"),
             (&old, Some("11.3"), None, "8.2.1.32+cuda11.3"),
             (&old, Some("10.2"), None, "8.2.1.32+cuda10.2"),
             (&old, Some("11.7"), None, "8.2.1.32+cuda11.3"),

@@ -1,11 +1,31 @@
 //! One file a subcommand: gather facts, ask the core, act, print.
 
 use crate::error::{Exit, Failure};
-use crate::version::Platform;
+use crate::selection::shell_word;
+use std::path::PathBuf;
 
+use crate::version::{ParseError, Platform};
+
+mod active;
+pub mod completions;
+pub mod config;
 pub mod current;
+pub mod env;
+pub mod exec;
+pub mod install;
+mod installing;
+pub mod list;
+pub mod manifest;
+pub mod prelude;
+pub mod prune;
 pub mod probe;
-pub mod selected;
+mod published;
+mod selected;
+pub mod shim;
+pub mod uninstall;
+pub mod use_;
+pub mod venv;
+pub mod which;
 
 /// Failures that belong to commands rather than to a room below.
 #[derive(Debug, thiserror::Error)]
@@ -26,20 +46,77 @@ pub enum Error {
         /// For what.
         platform: Platform,
     },
+    /// An archive that holds something else than its source promised.
+    #[error("`{file}` holds {found}, not {promised}")]
+    NotAsPromised {
+        /// The archive.
+        file: String,
+        /// What is inside.
+        found: String,
+        /// What should be.
+        promised: String,
+    },
+    /// Not a spec.
+    #[error("this names no cuDNN version")]
+    BadSpec(#[source] ParseError),
+    /// One build was meant to be named, and several match.
+    #[error("`{spec}` means several installed builds: {}", builds.join(", "))]
+    Ambiguous {
+        /// As typed.
+        spec: String,
+        /// Those that match.
+        builds: Vec<String>,
+    },
+    /// A companion without which a build would not work.
+    #[error("`{companion}` is needed by {build}")]
+    CompanionInUse {
+        /// Its folder.
+        companion: String,
+        /// One of the builds.
+        build: String,
+    },
+    /// The build has no file of that name.
+    #[error("{build} has no file `{name}`")]
+    NoSuchFile {
+        /// As typed.
+        name: String,
+        /// Which build.
+        build: String,
+        /// Its folder.
+        folder: PathBuf,
+    },
 }
 
 impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
-            Self::Usage { .. } => Exit::Usage,
+            Self::Usage { .. } | Self::BadSpec(_) | Self::Ambiguous { .. } => Exit::Usage,
             Self::ForeignPlatform { .. } => Exit::Incompatible,
+            Self::NotAsPromised { .. } => Exit::BadArchive,
+            Self::CompanionInUse { .. } => Exit::Busy,
+            Self::NoSuchFile { .. } => Exit::Failed,
         }
     }
 
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Usage { hint, .. } => hint.iter().cloned().collect(),
-            Self::ForeignPlatform { .. } => Vec::new(),
+            Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => Vec::new(),
+            Self::Ambiguous { spec, builds } => vec![
+                format!("name one: cudnnm uninstall {}", builds[0]),
+                format!(
+                    "or remove them all: cudnnm uninstall --all {}",
+                    shell_word(spec)
+                ),
+            ],
+            Self::CompanionInUse { build, .. } => {
+                vec![format!(
+                    "remove the build first: cudnnm uninstall {build}, then cudnnm prune"
+                )]
+            }
+            Self::NoSuchFile { folder, .. } => {
+                vec![format!("its files are in {}", folder.display())]
+            }
         }
     }
 }

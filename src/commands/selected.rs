@@ -1,10 +1,12 @@
 //! The selection in force here, for every command that acts on it: gathers the inputs, asks [`crate::selection`].
 
+use crate::companion::CompanionId;
 use crate::context::Context;
 use crate::error::Error;
 use crate::host;
 use crate::project;
 use crate::selection::{self, Inputs, VARIABLE, Wish};
+use crate::store::Contents;
 use crate::version::{BuildId, VersionSpec};
 
 /// An installed build, and why it is this one.
@@ -16,6 +18,8 @@ pub struct Selected {
     pub wish: Wish,
     /// Why this variant, where there was a choice.
     pub variant_reason: Option<String>,
+    /// The companions in the store, from the same listing.
+    pub companions: Vec<CompanionId>,
 }
 
 /// What is wanted here; the settings are read only when nothing stronger speaks.
@@ -61,7 +65,10 @@ pub fn build(ctx: &Context, flag: Option<&VersionSpec>) -> Result<Selected, Erro
 ///
 /// When nothing installed matches.
 pub fn match_installed(ctx: &Context, wish: Wish) -> Result<Selected, Error> {
-    let installed = ctx.store.contents()?.builds;
+    let Contents {
+        builds: installed,
+        companions,
+    } = ctx.store.contents()?;
     let candidates = selection::newest_matching(&wish.spec, &installed);
     let (build, variant_reason) = match candidates.as_slice() {
         [] => {
@@ -84,5 +91,6 @@ pub fn match_installed(ctx: &Context, wish: Wish) -> Result<Selected, Error> {
         build,
         wish,
         variant_reason,
+        companions,
     })
 }

@@ -2,5 +2,6 @@
 //!
 //! Each fact is present or says why not; "could not read" is never "is not there".
 
+pub mod companions;
 pub mod cuda;
 pub mod disk;

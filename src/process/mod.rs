@@ -66,6 +66,18 @@ impl Env {
             .is_some_and(|value| !matches!(value, "0" | "false" | "no" | "off"))
     }
 
+    /// A copy in which these variables have these values.
+    pub fn with(mut self, changes: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        for (name, value) in changes {
+            if cfg!(windows) {
+                self.variables
+                    .retain(|other, _| !other.eq_ignore_ascii_case(&name));
+            }
+            self.variables.insert(name, value);
+        }
+        self
+    }
+
     /// All variables.
     pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         self.variables
@@ -91,6 +103,15 @@ impl Env {
         }
         None
     }
+}
+
+/// This program's own file, with links resolved.
+///
+/// # Errors
+///
+/// When the system does not tell.
+pub fn current_exe() -> std::io::Result<PathBuf> {
+    std::env::current_exe().map(|exe| dunce::canonicalize(&exe).unwrap_or(exe))
 }
 
 /// A program to start, complete: nothing is looked up after this.
@@ -131,6 +152,16 @@ pub enum Error {
         /// `is a folder`, `is not executable`.
         why: &'static str,
     },
+    /// A path that can't stand in a list variable.
+    #[error("`{}` can't be put into {name}: it contains `{separator}`", path.display())]
+    Unlistable {
+        /// The variable.
+        name: String,
+        /// The path.
+        path: PathBuf,
+        /// What separates elements there.
+        separator: char,
+    },
 }
 
 impl Failure for Error {
@@ -138,6 +169,20 @@ impl Failure for Error {
         match self {
             Self::NotFound { .. } => Exit::ProgramNotFound,
             Self::CannotStart { .. } | Self::NotRunnable { .. } => Exit::CannotStart,
+            Self::Unlistable { .. } => Exit::Failed,
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Self::Unlistable { separator, .. } => {
+                vec![format!(
+                    "set CUDNNM_ROOT to a folder whose path has no `{separator}`"
+                )]
+            }
+            Self::NotFound { .. } | Self::CannotStart { .. } | Self::NotRunnable { .. } => {
+                Vec::new()
+            }
         }
     }
 }
@@ -153,7 +198,11 @@ pub fn find_program(
     cwd: &Path,
 ) -> Result<PathBuf, Error> {
     let typed = Path::new(name);
-    if typed.components().count() > 1 || typed.is_absolute() {
+    let has_separator = name
+        .as_encoded_bytes()
+        .iter()
+        .any(|byte| std::path::is_separator(char::from(*byte)));
+    if has_separator {
         let full = cwd.join(typed);
         return match which::which_in(&full, search_path, cwd) {
             Ok(found) => Ok(found),
@@ -172,5 +221,35 @@ pub fn find_program(
     }
     which::which_in(name, search_path, cwd).map_err(|_| Error::NotFound {
         name: name.to_owned(),
+    })
+}
+
+/// The elements of a list variable such as `PATH`, empty ones included; quotes around an element are removed on Windows.
+pub fn split_list(value: Option<&OsStr>) -> Vec<PathBuf> {
+    value.map_or(Vec::new(), |value| std::env::split_paths(value).collect())
+}
+
+/// Joins paths to the value of a list variable.
+///
+/// # Errors
+///
+/// [`Error::Unlistable`] when an element contains the separator itself (`:` on Linux, `"` on Windows).
+pub fn join_list(name: &str, elements: &[PathBuf]) -> Result<OsString, Error> {
+    std::env::join_paths(elements).map_err(|_| {
+        let separator = if cfg!(windows) { '"' } else { ':' };
+        let path = elements
+            .iter()
+            .find(|path| {
+                path.as_os_str()
+                    .as_encoded_bytes()
+                    .contains(&(separator as u8))
+            })
+            .cloned()
+            .unwrap_or_default();
+        Error::Unlistable {
+            name: name.to_owned(),
+            path,
+            separator,
+        }
     })
 }

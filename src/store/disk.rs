@@ -1,4 +1,9 @@
 //! File operations that must be whole or must be patient.
+//!
+//! Patience is for Windows, where a file that another program has open can't be renamed or deleted. Who that program is
+//! decides how long we wait. An antivirus or indexer opens what has just been written and lets go by itself: when a fresh
+//! build is published we wait a minute and say so. A program that has loaded a DLL holds it as long as it runs: when a
+//! build is moved away we give up at once, so that the person can close the program.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,16 +13,33 @@ use std::time::{Duration, Instant};
 use super::unique;
 use crate::error::IoError;
 
-/// Antivirus programs open a fresh DLL for some seconds after it was closed (rustup and uv saw over ten).
-const PATIENCE: Duration = Duration::from_secs(60);
+/// For fresh files: antivirus programs hold a DLL for some seconds after it was closed (rustup and uv saw over ten).
+const LONG: Duration = Duration::from_secs(60);
 
-/// Renames; on Windows tries again while an antivirus or indexer holds a file.
+/// For everything else: enough for an indexer's glance.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// A wait that lasts longer than this is explained.
+const SILENT: Duration = Duration::from_secs(2);
+
+/// Renames a file of ours, over another if there is one.
 ///
 /// # Errors
 ///
-/// What the system says, at once or after a minute of "in use".
+/// What the system says, at once or after a second of "in use".
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    patiently(|| fs::rename(from, to))
+    patiently(SHORT, in_use, || (), || fs::rename(from, to))
+}
+
+/// Makes a folder that has just been filled appear under its final name. `waiting` is called once, when that takes long.
+///
+/// # Errors
+///
+/// What the system says, at once or after a minute of "in use"; at once when the name is taken.
+pub fn publish(from: &Path, to: &Path, waiting: impl FnOnce()) -> io::Result<()> {
+    // ERROR_ACCESS_DENIED says both "a file in it is open" and "the name is taken".
+    let held = |error: &io::Error| in_use(error) && !to.exists();
+    patiently(LONG, held, waiting, || fs::rename(from, to))
 }
 
 /// Replaces a small file whole: readers see the old or the new content, never a part.
@@ -52,13 +74,14 @@ pub fn remove_tree(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    let removed = patiently(|| {
+    let remove = || {
         if metadata.is_dir() {
             fs::remove_dir_all(path)
         } else {
             fs::remove_file(path)
         }
-    });
+    };
+    let removed = patiently(SHORT, in_use, || (), remove);
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -74,23 +97,106 @@ pub fn link_or_copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::hard_link(from, to).or_else(|_| fs::copy(from, to).map(drop))
 }
 
-fn patiently<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Whether another program has a file open right now: ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION,
+/// ERROR_DIR_NOT_EMPTY (a deleted file that is still open), ERROR_USER_MAPPED_FILE, and ERROR_ACCESS_DENIED, which is
+/// the answer for a folder with an open file somewhere below it.
+pub fn in_use(error: &io::Error) -> bool {
+    cfg!(windows) && matches!(error.raw_os_error(), Some(5 | 32 | 33 | 145 | 1224))
+}
+
+fn patiently<T>(
+    patience: Duration,
+    held: impl Fn(&io::Error) -> bool,
+    waiting: impl FnOnce(),
+    mut operation: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(10);
+    let mut waiting = Some(waiting);
     loop {
         match operation() {
-            Err(error) if held_by_other(&error) && started.elapsed() < PATIENCE => {
+            Err(error) if held(&error) && started.elapsed() < patience => {
+                if started.elapsed() >= SILENT.min(patience)
+                    && let Some(waiting) = waiting.take()
+                {
+                    waiting();
+                }
                 std::thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_secs(1));
+                pause = (pause * 2).min(Duration::from_millis(500));
             }
             other => return other,
         }
     }
 }
 
-/// ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION, ERROR_DIR_NOT_EMPTY, ERROR_USER_MAPPED_FILE: another program has a
-/// file open right now. ERROR_ACCESS_DENIED is not among them: a loaded DLL answers with it for as long as it is loaded,
-/// and the person should hear that at once.
-fn held_by_other(error: &io::Error) -> bool {
-    cfg!(windows) && matches!(error.raw_os_error(), Some(32 | 33 | 145 | 1224))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempts(patience: Duration, failures: u32, held: bool) -> (io::Result<()>, u32) {
+        let mut made = 0;
+        let result = patiently(
+            patience,
+            |_| held,
+            || (),
+            || {
+                made += 1;
+                if made > failures {
+                    Ok(())
+                } else {
+                    Err(io::Error::from_raw_os_error(5))
+                }
+            },
+        );
+        (result, made)
+    }
+
+    #[test]
+    fn what_is_held_is_tried_again_until_patience_ends() {
+        let (result, made) = attempts(LONG, 2, true);
+        assert!(result.is_ok() && made == 3);
+        let (result, made) = attempts(LONG, 2, false);
+        assert!(
+            result.is_err() && made == 1,
+            "another error ends it at once"
+        );
+        let (result, made) = attempts(Duration::from_millis(50), u32::MAX, true);
+        assert!(result.is_err() && made > 1);
+    }
+
+    #[test]
+    fn publishing_over_a_taken_name_does_not_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        for path in [&from, &to] {
+            fs::create_dir(path).unwrap();
+            fs::write(path.join("file"), "").unwrap();
+        }
+        let started = Instant::now();
+        assert!(publish(&from, &to, || ()).is_err());
+        assert!(started.elapsed() < SHORT);
+    }
+
+    /// Real Windows only: Wine lets an open file's folder be renamed.
+    #[test]
+    #[cfg(windows)]
+    fn a_folder_with_an_open_file_is_published_once_it_is_closed() {
+        use std::os::windows::fs::OpenOptionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        fs::create_dir(&from).unwrap();
+        fs::write(from.join("file"), "").unwrap();
+        let scanner = File::options()
+            .read(true)
+            .share_mode(1)
+            .open(from.join("file"))
+            .unwrap();
+        let closing = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(200));
+            drop(scanner);
+        });
+        publish(&from, &to, || ()).unwrap();
+        closing.join().unwrap();
+        assert!(to.join("file").exists());
+    }
 }

@@ -19,10 +19,11 @@ use crate::error::{Exit, Failure, IoError};
 use crate::version::BuildId;
 
 mod disk;
+mod projects;
 mod receipt;
 
 pub use disk::{link_or_copy, remove_tree, rename, replace_file};
-pub use receipt::{FileRecord, Package, Receipt, Signatures, Trust, now_utc};
+pub use receipt::{SCHEMA as RECEIPT_SCHEMA, FileRecord, Package, Receipt, Signatures, Trust, now_utc};
 
 /// The name of the receipt inside a build's folder.
 pub const RECEIPT: &str = "receipt.toml";
@@ -54,6 +55,14 @@ pub enum Error {
     NotInstalled {
         /// Which.
         build: String,
+    },
+    /// A folder with a build's name and no receipt in it.
+    #[error("{build} is damaged: `{}` has no receipt", path.display())]
+    Incomplete {
+        /// Which.
+        build: String,
+        /// Its folder.
+        path: PathBuf,
     },
     /// Somebody else holds a lock for too long.
     #[error("another cudnnm has been working on {what} for {} seconds", waited.as_secs())]
@@ -94,7 +103,7 @@ impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Io(error) => error.exit(),
-            Self::NotInstalled { .. } => Exit::NotInstalled,
+            Self::NotInstalled { .. } | Self::Incomplete { .. } => Exit::NotInstalled,
             Self::Busy { .. } | Self::InUse { .. } => Exit::Busy,
             Self::RelativeRoot { .. } => Exit::Usage,
             Self::BadReceipt { .. }
@@ -124,6 +133,9 @@ impl Failure for Error {
                 format!("cudnnm install {build}"),
                 "what is there: cudnnm list".to_owned(),
             ],
+            Self::Incomplete { build, .. } => {
+                vec![format!("put it right with: cudnnm install --force {build}")]
+            }
             Self::Busy { .. } => vec!["wait for it to end, or end it, then try again".to_owned()],
             Self::NoLocks { .. } => vec!["set CUDNNM_ROOT to a folder on a local disk".to_owned()],
             Self::InUse { .. } => vec![
@@ -199,6 +211,11 @@ impl Store {
     /// Partial and kept archives.
     pub fn downloads(&self) -> PathBuf {
         self.internal().join("downloads")
+    }
+
+    /// Small answers worth remembering.
+    pub fn cache(&self) -> PathBuf {
+        self.internal().join("cache")
     }
 
     /// Python preludes.
@@ -314,6 +331,9 @@ impl Store {
     /// With `replace`, a folder that has the name goes into the trash first. Without, an existing complete one wins and
     /// the staged one is dropped: somebody else was faster, and the result is what we wanted.
     ///
+    /// `waiting` is called once when that takes longer than two seconds: on Windows an antivirus may still be reading the
+    /// new files.
+    ///
     /// # Errors
     ///
     /// When the rename fails; the store is then as before.
@@ -322,8 +342,10 @@ impl Store {
         staging: Staging,
         folder: &str,
         replace: bool,
+        waiting: impl FnOnce(),
     ) -> Result<Published, Error> {
         let target = self.root.join(folder);
+        let mut waiting = Some(waiting);
         for _ in 0..16 {
             if target.exists() {
                 if !replace && self.has(folder) {
@@ -332,7 +354,12 @@ impl Store {
                 // Without a receipt it is not a build: something that an interrupted copy by hand left, say.
                 self.discard(folder)?;
             }
-            match disk::rename(&staging.path, &target) {
+            let waiting = || {
+                if let Some(waiting) = waiting.take() {
+                    waiting();
+                }
+            };
+            match disk::publish(&staging.path, &target, waiting) {
                 Ok(()) => return Ok(Published::New),
                 // Between the check and the rename another process published the same name.
                 Err(_) if target.exists() => {}
@@ -438,18 +465,10 @@ impl Store {
             Ok(()) => Ok(()),
             // Another process took it away first: that is what we wanted.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            Err(source)
-                if cfg!(windows)
-                    && matches!(
-                        source.kind(),
-                        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ResourceBusy
-                    ) =>
-            {
-                Err(Error::InUse {
-                    what: folder.to_owned(),
-                    source,
-                })
-            }
+            Err(source) if disk::in_use(&source) => Err(Error::InUse {
+                what: folder.to_owned(),
+                source,
+            }),
             Err(error) => Err(IoError::at("move away", &path)(error).into()),
         }
     }
@@ -561,7 +580,9 @@ mod tests {
         let staging = stage(&store, "");
         assert!(store.contents().unwrap().builds.is_empty());
         assert_eq!(
-            store.publish(staging, &build().folder(), false).unwrap(),
+            store
+                .publish(staging, &build().folder(), false, || ())
+                .unwrap(),
             Published::New
         );
         assert_eq!(store.contents().unwrap().builds, [build()]);
@@ -575,13 +596,16 @@ mod tests {
         let (first, second, third) = (stage(&store, "1"), stage(&store, "2"), stage(&store, "3"));
         let name = build().folder();
         let receipt = || fs::read_to_string(store.build_folder(&build()).join(RECEIPT)).unwrap();
-        store.publish(first, &name, false).unwrap();
+        store.publish(first, &name, false, || ()).unwrap();
         assert_eq!(
-            store.publish(second, &name, false).unwrap(),
+            store.publish(second, &name, false, || ()).unwrap(),
             Published::AlreadyThere
         );
         assert_eq!(receipt(), "1");
-        assert_eq!(store.publish(third, &name, true).unwrap(), Published::New);
+        assert_eq!(
+            store.publish(third, &name, true, || ()).unwrap(),
+            Published::New
+        );
         assert_eq!(receipt(), "3");
     }
 
@@ -605,7 +629,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::new(folder.path().to_owned());
         let staging = stage(&store, "");
-        store.publish(staging, &build().folder(), false).unwrap();
+        store
+            .publish(staging, &build().folder(), false, || ())
+            .unwrap();
         store.remove(&build().folder()).unwrap();
         assert!(store.contents().unwrap().builds.is_empty());
         assert!(matches!(

@@ -30,3 +30,155 @@ fn a_malformed_version_file_is_named_with_its_line() {
         "hint: ",
     ]);
 }
+
+#[cfg(target_os = "linux")]
+mod installed {
+    use crate::fake;
+    use crate::sandbox::Sandbox;
+
+    #[test]
+    fn use_writes_the_wish_and_current_says_why() {
+        let sandbox = Sandbox::new();
+        fake::build(&sandbox, "cudnn-8.2.1.32-cuda11.3");
+        fake::build(&sandbox, "cudnn-9.19.0.56-cuda13-jit");
+        sandbox
+            .cudnnm(["use", "8.2"])
+            .success()
+            .says(&["(8.2, now 8.2.1.32+cuda11.3)"]);
+        let file = sandbox.project().join(".cudnn-version");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "8.2\n");
+        let deep = sandbox.project().join("a").join("b");
+        std::fs::create_dir_all(&deep).unwrap();
+        let run = sandbox.cudnnm_in(&deep, ["current"]).success();
+        assert_eq!(run.stdout, "8.2.1.32+cuda11.3\n");
+        run.says(&[".cudnn-version, line 1"]);
+        let json = sandbox
+            .cudnnm_in(&deep, ["current", "--json"])
+            .success()
+            .stdout;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["version"], "8.2.1.32");
+        assert_eq!(json["reason"]["line"], 1);
+    }
+
+    #[test]
+    fn use_of_something_not_installed_writes_nothing() {
+        let sandbox = Sandbox::new();
+        fake::build(&sandbox, "cudnn-8.2.1.32-cuda11.3");
+        sandbox.cudnnm(["use", "9"]).exits(4).says(&[
+            "cuDNN 9 is not installed",
+            "hint: cudnnm install 9",
+            "8.2.1.32+cuda11.3",
+        ]);
+        assert!(!sandbox.project().join(".cudnn-version").exists());
+    }
+
+    #[test]
+    fn flag_variable_project_and_default_decide_in_this_order() {
+        let mut sandbox = Sandbox::new();
+        for folder in [
+            "cudnn-8.1.0.77-cuda11",
+            "cudnn-8.2.1.32-cuda11",
+            "cudnn-8.9.7.29-cuda12",
+            "cudnn-9.1.0.70-cuda12",
+        ] {
+            fake::build(&sandbox, folder);
+        }
+        let which = |sandbox: &Sandbox| sandbox.cudnnm(["current"]).success().stdout;
+        sandbox.cudnnm(["use", "--global", "8.1"]).success();
+        assert_eq!(which(&sandbox), "8.1.0.77+cuda11\n");
+        sandbox.cudnnm(["use", "8.2"]).success();
+        assert_eq!(which(&sandbox), "8.2.1.32+cuda11\n");
+        sandbox.set("CUDNNM_VERSION", "8.9");
+        assert_eq!(which(&sandbox), "8.9.7.29+cuda12\n");
+        let path = sandbox.cudnnm(["which", "--cudnn", "9"]).success().stdout;
+        assert!(
+            path.trim_end()
+                .ends_with("cudnn-9.1.0.70-cuda12/lib/libcudnn.so.9")
+        );
+        sandbox
+            .cudnnm(["use", "8.2"])
+            .success()
+            .says(&["the variable CUDNNM_VERSION still decides"]);
+    }
+
+    #[test]
+    fn uninstall_asks_for_one_build_and_removes_it() {
+        let sandbox = Sandbox::new();
+        for folder in ["cudnn-9.1.0.70-cuda11", "cudnn-9.1.0.70-cuda12"] {
+            fake::build(&sandbox, folder);
+        }
+        sandbox
+            .cudnnm(["uninstall", "9.1"])
+            .exits(2)
+            .says(&["means several installed builds", "--all 9.1"]);
+        sandbox.cudnnm(["uninstall", "9.1+cuda11"]).success();
+        assert!(
+            sandbox
+                .cudnnm(["list"])
+                .success()
+                .stdout
+                .contains("9.1.0.70+cuda12")
+        );
+        sandbox.cudnnm(["uninstall", "9.1+cuda11"]).exits(4);
+        sandbox
+            .cudnnm(["uninstall", "cudnn-9.1.0.70-cuda12"])
+            .success();
+        sandbox
+            .cudnnm(["list"])
+            .success()
+            .says(&["no cuDNN is installed"]);
+    }
+
+    #[test]
+    fn prune_keeps_what_projects_want_and_removes_the_rest() {
+        let sandbox = Sandbox::new();
+        for folder in ["cudnn-8.2.1.32-cuda11.3", "cudnn-9.1.0.70-cuda12"] {
+            fake::build(&sandbox, folder);
+        }
+        let downloads = sandbox.store().join(".cudnnm").join("downloads");
+        std::fs::create_dir_all(&downloads).unwrap();
+        std::fs::write(downloads.join("x.whl.part"), "half").unwrap();
+        sandbox.cudnnm(["use", "8.2"]).success();
+        let before = sandbox.store_listing();
+        let dry = sandbox
+            .cudnnm(["prune", "--unused", "--dry-run"])
+            .success()
+            .stdout;
+        assert!(
+            dry.contains("would remove partial download x.whl.part"),
+            "{dry}"
+        );
+        assert!(
+            dry.contains("would remove unused build 9.1.0.70+cuda12"),
+            "{dry}"
+        );
+        assert_eq!(sandbox.store_listing(), before);
+        sandbox.cudnnm(["prune", "--unused"]).success();
+        let left = sandbox.cudnnm(["list"]).success().stdout;
+        assert!(
+            left.contains("8.2.1.32") && !left.contains("9.1.0"),
+            "{left}"
+        );
+        sandbox
+            .cudnnm(["prune"])
+            .success()
+            .says(&["nothing to remove"]);
+    }
+
+    #[test]
+    fn exact_pins_the_build_and_its_digest() {
+        let sandbox = Sandbox::new();
+        fake::build(&sandbox, "cudnn-9.19.0.56-cuda13-jit");
+        sandbox.cudnnm(["use", "--exact", "9"]).success();
+        let text = std::fs::read_to_string(sandbox.project().join(".cudnn-version")).unwrap();
+        assert_eq!(
+            text,
+            format!("9.19.0.56+cuda13+jit # sha256:{}\n", "ab".repeat(32))
+        );
+        assert_eq!(
+            sandbox.cudnnm(["current"]).success().stdout,
+            "9.19.0.56+cuda13+jit\n"
+        );
+    }
+}

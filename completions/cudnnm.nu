@@ -1,0 +1,396 @@
+module completions {
+
+  # Install cuDNN versions side by side and give each program exactly the one its project names
+  export extern cudnnm [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    --version(-V)             # Print version
+  ]
+
+  # Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
+  export extern "cudnnm install" [
+    --cuda: string            # Of several variants, the one for this CUDA
+    --platform: string        # For another platform than this one
+    --source: string          # Only from here: nvidia or pypi
+    --refresh                 # Ask the sources for versions newer than the built-in list
+    --with-companions         # Also install what the build needs beside itself (cuBLAS, NVRTC) and this machine lacks
+    --dry-run                 # Show what would be done, and do nothing
+    --force                   # Install again what is there
+    --trust-on-first-use      # Take a file whose digest nobody has published, and remember its digest
+    --accept-license          # Say nothing about NVIDIA's licence
+    --keep-archive            # Keep the downloaded archive
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...specs: string          # Versions, ranges or latest, with tags if needed: 8.2.1+cuda11.3; without any, what this project asks for
+  ]
+
+  # Choose the cuDNN of this project: writes .cudnn-version into the current folder
+  export extern "cudnnm use" [
+    --global                  # Choose it for every project that names none
+    --install                 # Install it first if it is not there
+    --exact                   # Write the exact build and its digest, not the words typed
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    spec: string              # A version, a range or latest, with tags if needed: 8.2.1+cuda11.3
+  ]
+
+  # Show the cuDNN in force in this folder, and why
+  export extern "cudnnm current" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Run a program with the selected cuDNN, for it and its children only
+  export extern "cudnnm exec" [
+    --cudnn: string           # Use this version instead of the project's
+    --install                 # Install the version first if it is not there
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...program: string        # The program and its arguments
+  ]
+
+  # List the installed cuDNN builds, newest first; an arrow marks the selected one
+  export extern "cudnnm list" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    spec?: string             # Only builds that match
+  ]
+
+  # Remove installed builds
+  export extern "cudnnm uninstall" [
+    --all                     # Remove every build that matches
+    --force                   # Remove a companion even though installed builds need it
+    --dry-run                 # Only say what would be removed
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...specs: string          # Builds to remove; one that means several is refused without --all. A companion goes by its folder's name
+  ]
+
+  # Show the path of a file of the selected cuDNN; of its main library when no file is named
+  export extern "cudnnm which" [
+    --cudnn: string           # Use this version instead of the project's
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    file?: string             # A file name, like cudnn.h or libcudnn_ops.so.9
+  ]
+
+  def "nu-complete cudnnm env shell" [] {
+    [ "bash" "zsh" "fish" "powershell" "cmd" "json" ]
+  }
+
+  # Print the selected cuDNN's environment as commands for your shell
+  export extern "cudnnm env" [
+    --cudnn: string           # Use this version instead of the project's
+    --shell: string@"nu-complete cudnnm env shell" # For which shell; found from SHELL otherwise
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  # Print Python code that makes the selected cuDNN win, to paste before the first import
+  export extern "cudnnm prelude" [
+    --cudnn: string           # Use this version instead of the project's
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Give back space: partial downloads, kept archives, leftovers, companions that no build needs
+  export extern "cudnnm prune" [
+    --unused                  # Also remove builds that neither a project known from `cudnnm use` nor the default selects
+    --dry-run                 # Only say what would be removed
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can't reach
+  export extern "cudnnm venv" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Write a .pth file into the environment: its Python then opens the selected cuDNN by itself
+  export extern "cudnnm venv attach" [
+    --cudnn: string           # Use this version instead of the project's
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    venv?: path               # The environment's folder; the active one otherwise
+  ]
+
+  # Take that file away again
+  export extern "cudnnm venv detach" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    venv?: path               # The environment's folder; the active one otherwise
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm venv help" [
+  ]
+
+  # Write a .pth file into the environment: its Python then opens the selected cuDNN by itself
+  export extern "cudnnm venv help attach" [
+  ]
+
+  # Take that file away again
+  export extern "cudnnm venv help detach" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm venv help help" [
+  ]
+
+  # Manage launchers that run a program with its folder's cuDNN, without typing `cudnnm exec`
+  export extern "cudnnm shim" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Make launchers, e.g. for python
+  export extern "cudnnm shim add" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...names: string          # Names of programs
+  ]
+
+  # Take launchers away
+  export extern "cudnnm shim remove" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...names: string          # Names of programs
+  ]
+
+  # Show the launchers
+  export extern "cudnnm shim list" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm shim help" [
+  ]
+
+  # Make launchers, e.g. for python
+  export extern "cudnnm shim help add" [
+  ]
+
+  # Take launchers away
+  export extern "cudnnm shim help remove" [
+  ]
+
+  # Show the launchers
+  export extern "cudnnm shim help list" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm shim help help" [
+  ]
+
+  # Check, refresh or rebuild what cudnnm knows about published builds
+  export extern "cudnnm manifest" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # See whether the built-in manifests and the store's make sense, and count what is in them
+  export extern "cudnnm manifest check" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Write the manifests anew from raw facts (for cudnnm's own developers)
+  export extern "cudnnm manifest generate" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    input: path               # Folder with catalogue.jsonl, cuda_toolkits.jsonl, cudnn_support.jsonl, gpu_archs.jsonl, frameworks.jsonl
+    output: path              # Folder to write releases.toml, cuda.toml, gpus.toml and frameworks.toml into
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm manifest help" [
+  ]
+
+  # See whether the built-in manifests and the store's make sense, and count what is in them
+  export extern "cudnnm manifest help check" [
+  ]
+
+  # Write the manifests anew from raw facts (for cudnnm's own developers)
+  export extern "cudnnm manifest help generate" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm manifest help help" [
+  ]
+
+  # Show all settings, show one, or set one
+  export extern "cudnnm config" [
+    --unset                   # Back to the default
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    key?: string              # The setting
+    value?: string            # Its new value
+  ]
+
+  def "nu-complete cudnnm completions shell" [] {
+    [ "bash" "zsh" "fish" "powershell" "nushell" ]
+  }
+
+  # Print the completion script for a shell
+  export extern "cudnnm completions" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+    shell: string@"nu-complete cudnnm completions shell" # The shell
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm help" [
+  ]
+
+  # Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
+  export extern "cudnnm help install" [
+  ]
+
+  # Choose the cuDNN of this project: writes .cudnn-version into the current folder
+  export extern "cudnnm help use" [
+  ]
+
+  # Show the cuDNN in force in this folder, and why
+  export extern "cudnnm help current" [
+  ]
+
+  # Run a program with the selected cuDNN, for it and its children only
+  export extern "cudnnm help exec" [
+  ]
+
+  # List the installed cuDNN builds, newest first; an arrow marks the selected one
+  export extern "cudnnm help list" [
+  ]
+
+  # Remove installed builds
+  export extern "cudnnm help uninstall" [
+  ]
+
+  # Show the path of a file of the selected cuDNN; of its main library when no file is named
+  export extern "cudnnm help which" [
+  ]
+
+  # Print the selected cuDNN's environment as commands for your shell
+  export extern "cudnnm help env" [
+  ]
+
+  # Print Python code that makes the selected cuDNN win, to paste before the first import
+  export extern "cudnnm help prelude" [
+  ]
+
+  # Give back space: partial downloads, kept archives, leftovers, companions that no build needs
+  export extern "cudnnm help prune" [
+  ]
+
+  # Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can't reach
+  export extern "cudnnm help venv" [
+  ]
+
+  # Write a .pth file into the environment: its Python then opens the selected cuDNN by itself
+  export extern "cudnnm help venv attach" [
+  ]
+
+  # Take that file away again
+  export extern "cudnnm help venv detach" [
+  ]
+
+  # Manage launchers that run a program with its folder's cuDNN, without typing `cudnnm exec`
+  export extern "cudnnm help shim" [
+  ]
+
+  # Make launchers, e.g. for python
+  export extern "cudnnm help shim add" [
+  ]
+
+  # Take launchers away
+  export extern "cudnnm help shim remove" [
+  ]
+
+  # Show the launchers
+  export extern "cudnnm help shim list" [
+  ]
+
+  # Check, refresh or rebuild what cudnnm knows about published builds
+  export extern "cudnnm help manifest" [
+  ]
+
+  # See whether the built-in manifests and the store's make sense, and count what is in them
+  export extern "cudnnm help manifest check" [
+  ]
+
+  # Write the manifests anew from raw facts (for cudnnm's own developers)
+  export extern "cudnnm help manifest generate" [
+  ]
+
+  # Show all settings, show one, or set one
+  export extern "cudnnm help config" [
+  ]
+
+  # Print the completion script for a shell
+  export extern "cudnnm help completions" [
+  ]
+
+  # Print this message or the help of the given subcommand(s)
+  export extern "cudnnm help help" [
+  ]
+
+}
+
+export use completions *
