@@ -62,6 +62,13 @@ impl Output {
         anstream::eprintln!("{YELLOW}warning{RESET}: {text}");
     }
 
+    /// A command that leads on, beside a report on stdout.
+    pub fn hint(&self, text: impl std::fmt::Display) {
+        if !self.quiet {
+            anstream::eprintln!("{CYAN}hint{RESET}: {text}");
+        }
+    }
+
     /// The command's end: the message, each cause, each hint.
     pub fn error(&self, error: &Error) {
         anstream::eprintln!("{RED}error{RESET}: {error}");

@@ -32,7 +32,14 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Self { output, what, bar, started: Instant::now(), before: 0, next_line: FIRST_LINE }
+        Self {
+            output,
+            what,
+            bar,
+            started: Instant::now(),
+            before: 0,
+            next_line: FIRST_LINE,
+        }
     }
 
     /// So much was there already.
@@ -98,18 +105,30 @@ fn style(with_total: bool) -> ProgressStyle {
         .expect("the template is valid")
         .progress_chars("=> ")
         // `size` counts as download pages do; indicatif's own units are powers of 1024.
-        .with_key("done", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = out.write_str(&size(state.pos()));
-        })
-        .with_key("whole", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = out.write_str(&state.len().map_or_else(|| "?".to_owned(), size));
-        })
-        .with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = out.write_str(&size(state.per_sec() as u64));
-        })
-        .with_key("left", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-            let _ = out.write_str(&duration(state.eta()));
-        })
+        .with_key(
+            "done",
+            |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = out.write_str(&size(state.pos()));
+            },
+        )
+        .with_key(
+            "whole",
+            |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = out.write_str(&state.len().map_or_else(|| "?".to_owned(), size));
+            },
+        )
+        .with_key(
+            "rate",
+            |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = out.write_str(&size(state.per_sec() as u64));
+            },
+        )
+        .with_key(
+            "left",
+            |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = out.write_str(&duration(state.eta()));
+            },
+        )
 }
 
 fn line(what: &str, done: u64, before: u64, total: Option<u64>, elapsed: Duration) -> String {
@@ -118,7 +137,12 @@ fn line(what: &str, done: u64, before: u64, total: Option<u64>, elapsed: Duratio
         return format!("{what}: {}, {}/s", size(done), size(rate as u64));
     };
     let percent = done * 100 / total;
-    let mut text = format!("{what}: {} of {} ({percent} %), {}/s", size(done), size(total), size(rate as u64));
+    let mut text = format!(
+        "{what}: {} of {} ({percent} %), {}/s",
+        size(done),
+        size(total),
+        size(rate as u64)
+    );
     if rate >= 1.0 {
         let left = Duration::from_secs_f64(total.saturating_sub(done) as f64 / rate);
         text.push_str(&format!(", {} left", duration(left)));
@@ -153,16 +177,34 @@ mod tests {
     fn plain_lines_tell_rate_and_time_left() {
         let elapsed = Duration::from_secs(10);
         assert_eq!(
-            line("downloading x", 200_000_000, 100_000_000, Some(700_000_000), elapsed),
+            line(
+                "downloading x",
+                200_000_000,
+                100_000_000,
+                Some(700_000_000),
+                elapsed
+            ),
             "downloading x: 200 MB of 700 MB (28 %), 10.0 MB/s, 50 s left"
         );
-        assert_eq!(line("x", 1_000_000, 0, None, elapsed), "x: 1.00 MB, 100 kB/s");
-        assert_eq!(line("x", 0, 0, Some(10), elapsed), "x: 0 B of 10 B (0 %), 0 B/s");
+        assert_eq!(
+            line("x", 1_000_000, 0, None, elapsed),
+            "x: 1.00 MB, 100 kB/s"
+        );
+        assert_eq!(
+            line("x", 0, 0, Some(10), elapsed),
+            "x: 0 B of 10 B (0 %), 0 B/s"
+        );
     }
 
     #[test]
     fn durations_are_short() {
-        for (seconds, text) in [(0, "0 s"), (59, "59 s"), (61, "1 min 01 s"), (700, "11 min"), (7500, "2 h 05 min")] {
+        for (seconds, text) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (61, "1 min 01 s"),
+            (700, "11 min"),
+            (7500, "2 h 05 min"),
+        ] {
             assert_eq!(duration(Duration::from_secs(seconds)), text);
         }
     }

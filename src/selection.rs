@@ -184,8 +184,7 @@ impl Candidate for BuildId {
     /// newest CUDA 11 serves 11.0 up to it.
     fn toolkits(&self) -> Option<[CudaVersion; 2]> {
         let variant = self.variant?;
-        let shared =
-            variant.major >= 11 && (self.version.major, self.version.minor) >= (8, 1);
+        let shared = variant.major >= 11 && (self.version.major, self.version.minor) >= (8, 1);
         (shared && variant.minor.is_some()).then_some([CudaVersion::new(variant.major, 0), variant])
     }
 }

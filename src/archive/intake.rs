@@ -180,10 +180,17 @@ impl<'a> Intake<'a> {
             }
             return Ok(Wanted::No);
         };
-        let key = place.key();
         state
             .members
             .insert(path.join("/").to_lowercase(), place.clone());
+        drop(state);
+        Ok(Wanted::File(self.claim(place, name)))
+    }
+
+    /// Claims a place for a file whose place is known.
+    pub fn claim(&self, place: Place, name: &str) -> Slot {
+        let mut state = self.state();
+        let key = place.key();
         let path = match state.taken.get(&key) {
             Some(_) => None,
             None => {
@@ -197,11 +204,11 @@ impl<'a> Intake<'a> {
                 Some(path)
             }
         };
-        Ok(Wanted::File(Slot {
+        Slot {
             key,
             member: name.to_owned(),
             path,
-        }))
+        }
     }
 
     /// Notes a symbolic link, or a hard link with a path relative to the archive's top if `from_top`.

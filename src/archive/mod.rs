@@ -8,8 +8,11 @@
 //! On an error the target holds a part; it is a staging folder, which its owner drops.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
+
+use sha2::{Digest, Sha256};
 
 use crate::companion::{CompanionId, CompanionKind, Dotted};
 use crate::error::IoError;
@@ -35,7 +38,7 @@ use budget::Budget;
 use claims::Claims;
 pub use error::Error;
 use identity::Evidence;
-use intake::{Haul, Intake, Rule, Taken};
+use intake::{CHUNK, Haul, Intake, Rule, Taken, hex};
 use kind::Kind;
 
 /// What an archive or tree turned out to hold, found from its content (headers, SONAMEs, version resources).
@@ -171,6 +174,26 @@ pub fn unpack_companion(
         files,
         links: made.links,
     })
+}
+
+/// Size and SHA-256 of a file, read once.
+///
+/// # Errors
+///
+/// When it can't be read.
+pub fn digest(path: &Path) -> Result<(u64, String), IoError> {
+    let mut hasher = Sha256::new();
+    let mut size = 0;
+    let mut buffer = vec![0; CHUNK];
+    let mut file = File::open(path).map_err(IoError::at("read", path))?;
+    loop {
+        let read = file.read(&mut buffer).map_err(IoError::at("read", path))?;
+        if read == 0 {
+            return Ok((size, hex(&hasher.finalize())));
+        }
+        hasher.update(&buffer[..read]);
+        size += read as u64;
+    }
 }
 
 /// Reads an archive, and archives inside it one level deep, into `target`.

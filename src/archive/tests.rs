@@ -11,6 +11,9 @@ use crate::layout::Unsafe;
 #[path = "../../tests/cli/packages.rs"]
 mod packages;
 
+mod formats;
+
+use formats::*;
 use packages::*;
 
 /// A folder with an archive in it and an empty target beside it.
@@ -42,6 +45,11 @@ impl Bench {
     /// Unpacks, expects failure, and that nothing appeared beside the target.
     fn refused(&self) -> Error {
         let error = self.unpack().expect_err("it must be refused");
+        self.refused_leaves_nothing_outside();
+        error
+    }
+
+    fn refused_leaves_nothing_outside(&self) {
         let mut beside: Vec<String> = fs::read_dir(self.folder.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -62,7 +70,6 @@ impl Bench {
                 "{path}"
             );
         }
-        error
     }
 }
 
@@ -841,4 +848,50 @@ fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures")
         .join(name)
+}
+
+/// Any damage must end in an answer: no panic, no endless loop, nothing outside the target.
+#[test]
+fn mutated_archives_end_in_an_answer() {
+    let tree = windows_8_2_1();
+    let small: Files = tree.into_iter().step_by(6).collect();
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed as usize
+    };
+    let rounds: usize =
+        option_env!("CUDNNM_TEST_MUTATIONS").map_or(60, |text| text.parse().unwrap());
+    for (name, bytes) in [
+        ("a.zip", zip(&small)),
+        ("a.rar", rar5(&small)),
+        ("b.rar", fs::read(fixture("rar3-subdirs.rar")).unwrap()),
+        ("c.rar", fs::read(fixture("rar5-crc.rar")).unwrap()),
+        ("d.rar", fs::read(fixture("rar3-solid.rar")).unwrap()),
+        ("a.7z", seven_zip(&small)),
+        ("a.tar", tar(&small)),
+        ("a.tar.xz", xz(&tar(&small))),
+        ("a.tar.zst", zst(&tar(&small))),
+        ("a.tgz", gz(&tar(&small))),
+    ] {
+        for _ in 0..rounds {
+            let mut bytes = bytes.clone();
+            for _ in 0..1 + random() % 4 {
+                // Headers are at the beginning and the end; half of the changes go there.
+                let edge = bytes.len().min(200);
+                let at = match random() % 4 {
+                    0 => random() % edge,
+                    1 => bytes.len() - 1 - random() % edge,
+                    _ => random() % bytes.len(),
+                };
+                bytes[at] = random() as u8;
+            }
+            let bench = Bench::new(name, &bytes);
+            if bench.unpack().is_err() {
+                bench.refused_leaves_nothing_outside();
+            }
+        }
+    }
 }

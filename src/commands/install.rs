@@ -118,7 +118,8 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     for plan in &plans {
         if let Some(build) = plan.present.filter(|_| !args.force) {
             let path = ctx.store.build_folder(&build);
-            ctx.output.note(format!("{build} is installed already: {}", path.display()));
+            ctx.output
+                .note(format!("{build} is installed already: {}", path.display()));
             if args.with_companions && !args.dry_run {
                 let needs = ctx.store.receipt(&build.folder())?.needs;
                 companions.extend(add_companions(ctx, &session, &build, &needs)?);
@@ -135,11 +136,20 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
             let installed = session.carry_out(plan)?;
             report(ctx, &installed, started);
             if args.with_companions {
-                companions.extend(add_companions(ctx, &session, &installed.build, &installed.needs)?);
+                companions.extend(add_companions(
+                    ctx,
+                    &session,
+                    &installed.build,
+                    &installed.needs,
+                )?);
             } else {
                 session.tell_missing(&installed)?;
             }
-            let status = if installed.already { "present" } else { "installed" };
+            let status = if installed.already {
+                "present"
+            } else {
+                "installed"
+            };
             let mut entry = entry(ctx, plan, status, installed.build);
             if let Some(origin) = installed.origin {
                 entry.source = Some(origin.source);
@@ -151,7 +161,12 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         }
     }
     if args.json {
-        ctx.output.json(&Report { schema: 1, dry_run: args.dry_run, builds: entries, companions });
+        ctx.output.json(&Report {
+            schema: 1,
+            dry_run: args.dry_run,
+            builds: entries,
+            companions,
+        });
     }
     Ok(Exit::Done)
 }
@@ -166,18 +181,28 @@ fn add_companions(
     let mut entries = Vec::new();
     for need in session.needs(build, names)? {
         if let Some(found) = &need.found {
-            ctx.output.note(format!("{} is there: {}", need.library, found.folder.display()));
+            ctx.output.note(format!(
+                "{} is there: {}",
+                need.library,
+                found.folder.display()
+            ));
             continue;
         }
         let started = Instant::now();
-        let InstalledCompanion { id, already } = session.install_companion(&need, build.platform)?;
+        let InstalledCompanion { id, already } =
+            session.install_companion(&need, build.platform)?;
         let path = ctx.store.companion_folder(&id);
         if !already {
             let took = took(started.elapsed());
-            ctx.output.note(format!("installed {id} in {took}: {}", path.display()));
+            ctx.output
+                .note(format!("installed {id} in {took}: {}", path.display()));
         }
         let status = if already { "present" } else { "installed" };
-        entries.push(CompanionEntry { status, companion: id.to_string(), path });
+        entries.push(CompanionEntry {
+            status,
+            companion: id.to_string(),
+            path,
+        });
     }
     Ok(entries)
 }
@@ -187,12 +212,17 @@ fn wanted(ctx: &Context, args: &Args) -> Result<Vec<VersionSpec>, Error> {
     let mut specs = args.specs.clone();
     if specs.is_empty() {
         let wish = selected::wish(ctx, None)?;
-        ctx.output.note(format!("{} asks for {}", wish.reason, wish.spec));
+        ctx.output
+            .note(format!("{} asks for {}", wish.reason, wish.spec));
         specs.push(wish.spec);
     }
     for spec in &mut specs {
-        merge(&mut spec.variant, args.cuda, "--cuda", |a, b| b.agrees_with(a))?;
-        merge(&mut spec.platform, args.platform, "--platform", |a, b| a == b)?;
+        merge(&mut spec.variant, args.cuda, "--cuda", |a, b| {
+            b.agrees_with(a)
+        })?;
+        merge(&mut spec.platform, args.platform, "--platform", |a, b| {
+            a == b
+        })?;
     }
     Ok(specs)
 }
@@ -207,7 +237,11 @@ fn merge<T: Copy + std::fmt::Display>(
         && !agree(tag, flag)
     {
         let message = format!("a spec says +{tag} and {name} says {flag}");
-        return Err(super::Error::Usage { message, hint: Some(format!("leave out {name}")) }.into());
+        return Err(super::Error::Usage {
+            message,
+            hint: Some(format!("leave out {name}")),
+        }
+        .into());
     }
     *tag = tag.or(flag);
     Ok(())
@@ -218,7 +252,11 @@ fn show(ctx: &Context, plan: &Plan) {
     output.line(plan.build);
     for (release, _) in &plan.files {
         let length = release.size.map_or_else(|| "size unknown".to_owned(), size);
-        output.line(format!("  from     {}: {} ({length})", Server::of(&release.origin), release.file));
+        output.line(format!(
+            "  from     {}: {} ({length})",
+            Server::of(&release.origin),
+            release.file
+        ));
         match release.digests.first() {
             Some(digest) => output.line(format!("  sha256   {}", digest.sha256)),
             None => output.line("  sha256   not known"),
@@ -234,15 +272,23 @@ fn report(ctx: &Context, installed: &Installed, started: Instant) {
     let path = ctx.store.build_folder(&installed.build);
     let build = installed.build;
     if installed.already {
-        ctx.output.note(format!("{build} has been installed meanwhile: {}", path.display()));
+        ctx.output.note(format!(
+            "{build} has been installed meanwhile: {}",
+            path.display()
+        ));
     } else {
         let took = took(started.elapsed());
-        ctx.output.note(format!("installed {build} in {took}: {}", path.display()));
+        ctx.output
+            .note(format!("installed {build} in {took}: {}", path.display()));
     }
 }
 
 fn entry<'a>(ctx: &Context, plan: &'a Plan, status: &'static str, build: BuildId) -> Entry<'a> {
-    let file = plan.files.iter().map(|(release, _)| release).find(|release| release.build() == build);
+    let file = plan
+        .files
+        .iter()
+        .map(|(release, _)| release)
+        .find(|release| release.build() == build);
     let planned = status == "planned";
     Entry {
         status,
@@ -250,11 +296,15 @@ fn entry<'a>(ctx: &Context, plan: &'a Plan, status: &'static str, build: BuildId
         build: build.to_string(),
         id: build,
         path: ctx.store.build_folder(&build),
-        source: file.filter(|_| planned).map(|release| Server::of(&release.origin).to_string()),
+        source: file
+            .filter(|_| planned)
+            .map(|release| Server::of(&release.origin).to_string()),
         origin: None,
         file: file.map(|release| release.file.as_str()),
         size: file.and_then(|release| release.size),
-        sha256: file.and_then(|release| release.digests.first()).map(|digest| digest.sha256.clone()),
+        sha256: file
+            .and_then(|release| release.digests.first())
+            .map(|digest| digest.sha256.clone()),
         variant_reason: plan.variant_reason.as_deref(),
     }
 }

@@ -129,18 +129,21 @@ fn counts(summary: &Summary) -> Vec<String> {
     ]
 }
 
-fn write(
-    ctx: &Context,
-    input: &std::path::Path,
-    output: &std::path::Path,
-) -> Result<Exit, Error> {
+fn write(ctx: &Context, input: &std::path::Path, output: &std::path::Path) -> Result<Exit, Error> {
     let input = ctx.absolute(input);
     let mut texts = Vec::new();
     for name in INPUT_FILES {
         let path = input.join(name);
         texts.push(std::fs::read_to_string(&path).map_err(IoError::at("read", &path))?);
     }
-    let [catalogue, cuda_toolkits, cudnn_support, gpu_archs, frameworks] = texts.as_slice() else {
+    let [
+        catalogue,
+        cuda_toolkits,
+        cudnn_support,
+        gpu_archs,
+        frameworks,
+    ] = texts.as_slice()
+    else {
         unreachable!("as many texts as names");
     };
     let generated = generate(&Input {

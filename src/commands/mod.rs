@@ -12,6 +12,7 @@ pub mod config;
 pub mod current;
 pub mod env;
 pub mod exec;
+pub mod import;
 pub mod install;
 mod installing;
 pub mod list;
@@ -25,6 +26,7 @@ pub mod shim;
 pub mod uninstall;
 pub mod use_;
 pub mod venv;
+pub mod verify;
 pub mod which;
 
 /// Failures that belong to commands rather than to a room below.
@@ -75,6 +77,16 @@ pub enum Error {
         /// One of the builds.
         build: String,
     },
+    /// `--link` between two drives of a Windows machine.
+    #[error("{build} can't be linked from `{}`", folder.display())]
+    CannotLink {
+        /// Which.
+        build: String,
+        /// Where its files are.
+        folder: PathBuf,
+        /// What the system said.
+        source: Box<crate::archive::Error>,
+    },
     /// The build has no file of that name.
     #[error("{build} has no file `{name}`")]
     NoSuchFile {
@@ -94,14 +106,16 @@ impl Failure for Error {
             Self::ForeignPlatform { .. } => Exit::Incompatible,
             Self::NotAsPromised { .. } => Exit::BadArchive,
             Self::CompanionInUse { .. } => Exit::Busy,
-            Self::NoSuchFile { .. } => Exit::Failed,
+            Self::NoSuchFile { .. } | Self::CannotLink { .. } => Exit::Failed,
         }
     }
 
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Usage { hint, .. } => hint.iter().cloned().collect(),
-            Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => Vec::new(),
+            Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => {
+                Vec::new()
+            }
             Self::Ambiguous { spec, builds } => vec![
                 format!("name one: cudnnm uninstall {}", builds[0]),
                 format!(
@@ -114,6 +128,10 @@ impl Failure for Error {
                     "remove the build first: cudnnm uninstall {build}, then cudnnm prune"
                 )]
             }
+            Self::CannotLink { folder, .. } => vec![format!(
+                "copy it instead: cudnnm import {}",
+                shell_word(&folder.display().to_string())
+            )],
             Self::NoSuchFile { folder, .. } => {
                 vec![format!("its files are in {}", folder.display())]
             }

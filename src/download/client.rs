@@ -55,21 +55,33 @@ impl Options {
     /// From the variables; `stall` is the setting `network-timeout`, in seconds.
     pub fn new(env: &Env, stall: Option<u64>) -> Self {
         let number = |name: &str| env.text(name).and_then(|text| text.parse::<u64>().ok());
-        let stall = number("CUDNNM_NETWORK_TIMEOUT").or(stall).map(Duration::from_secs);
+        let stall = number("CUDNNM_NETWORK_TIMEOUT")
+            .or(stall)
+            .map(Duration::from_secs);
         let retries = number("CUDNNM_NETWORK_RETRIES").and_then(|count| u32::try_from(count).ok());
         let certificates = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT"]
             .into_iter()
             .filter_map(|name| env.path(name))
             .map(PathBuf::from)
             .collect();
-        let proxy_in_force = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "HTTP_PROXY", "http_proxy"]
-            .into_iter()
-            .find_map(|name| env.text(name))
-            .map(shown_proxy);
+        let proxy_in_force = [
+            "HTTPS_PROXY",
+            "https_proxy",
+            "ALL_PROXY",
+            "all_proxy",
+            "HTTP_PROXY",
+            "http_proxy",
+        ]
+        .into_iter()
+        .find_map(|name| env.text(name))
+        .map(shown_proxy);
         let home = env.path("HOME").or_else(|| env.path("USERPROFILE"));
         let netrc = env.path("NETRC").map(PathBuf::from).or_else(|| {
             let home = home?;
-            [".netrc", "_netrc"].iter().map(|name| home.join(name)).find(|path| path.is_file())
+            [".netrc", "_netrc"]
+                .iter()
+                .map(|name| home.join(name))
+                .find(|path| path.is_file())
         });
         Self {
             // A second at least: zero would fail before the first byte.
@@ -127,18 +139,26 @@ impl Client {
             netrc: OnceLock::new(),
             logins: Mutex::new(Vec::new()),
         };
-        Self { shared: Arc::new(shared), hasty: false }
+        Self {
+            shared: Arc::new(shared),
+            hasty: false,
+        }
     }
 
     /// The same, but a server that can't be reached is not tried again: another source is waiting.
     pub fn hasty(&self) -> Self {
-        Self { hasty: true, ..self.clone() }
+        Self {
+            hasty: true,
+            ..self.clone()
+        }
     }
 
     /// Whether a step that has failed so often in a row is worth another try.
     pub(super) fn tries_again(&self, error: &Error, failures: u32) -> bool {
         let unreachable = matches!(error, Error::Unreachable { .. });
-        error.is_transient() && failures < self.shared.options.retries && !(self.hasty && unreachable)
+        error.is_transient()
+            && failures < self.shared.options.retries
+            && !(self.hasty && unreachable)
     }
 
     /// Fetches a short document; failures that may pass are tried again.
@@ -167,7 +187,10 @@ impl Client {
             .read_to_end(&mut body)
             .map_err(|error| self.broken(url, 0, &error))?;
         if body.len() as u64 > MAX_DOCUMENT {
-            return Err(Error::TooLong { url: shown(url), limit: MAX_DOCUMENT });
+            return Err(Error::TooLong {
+                url: shown(url),
+                limit: MAX_DOCUMENT,
+            });
         }
         Ok(Document {
             url: response.url().clone(),
@@ -215,7 +238,10 @@ impl Client {
                 let allowed = target.scheme() == "https"
                     || (target.scheme() == "http" && url.scheme() == "http");
                 if !allowed {
-                    return Err(Error::RedirectScheme { url: shown(start), to: shown(&target) });
+                    return Err(Error::RedirectScheme {
+                        url: shown(start),
+                        to: shown(&target),
+                    });
                 }
                 url = target;
                 continue;
@@ -229,20 +255,33 @@ impl Client {
             }
             return Ok(response);
         }
-        Err(Error::RedirectLoop { url: shown(start), times: MAX_REDIRECTS })
+        Err(Error::RedirectLoop {
+            url: shown(start),
+            times: MAX_REDIRECTS,
+        })
     }
 
     /// What a failed read of a body means.
     pub(super) fn broken(&self, url: &Url, received: u64, error: &std::io::Error) -> Error {
         if timed_out(error) {
-            return Error::Stalled { host: host(url), seconds: self.shared.options.stall };
+            return Error::Stalled {
+                host: host(url),
+                seconds: self.shared.options.stall,
+            };
         }
-        Error::Interrupted { url: shown(url), received, source: Cause::of(error) }
+        Error::Interrupted {
+            url: shown(url),
+            received,
+            source: Cause::of(error),
+        }
     }
 
     fn failed(&self, url: &Url, error: &reqwest::Error) -> Error {
         if let Some(tls) = find::<rustls::Error>(error) {
-            return Error::Tls { host: host(url), source: Cause(explain_tls(tls)) };
+            return Error::Tls {
+                host: host(url),
+                source: Cause(explain_tls(tls)),
+            };
         }
         if error.is_connect() || error.is_dns() {
             return Error::Unreachable {
@@ -252,9 +291,16 @@ impl Client {
             };
         }
         if error.is_timeout() {
-            return Error::Stalled { host: host(url), seconds: self.shared.options.stall };
+            return Error::Stalled {
+                host: host(url),
+                seconds: self.shared.options.stall,
+            };
         }
-        Error::Interrupted { url: shown(url), received: 0, source: Cause::of(error) }
+        Error::Interrupted {
+            url: shown(url),
+            received: 0,
+            source: Cause::of(error),
+        }
     }
 
     fn http(&self) -> Result<&Http, Error> {
@@ -265,7 +311,10 @@ impl Client {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let setup = |message: &str| {
             let message = message.to_owned();
-            move |error: reqwest::Error| Error::Setup { message, source: Some(Box::new(error)) }
+            move |error: reqwest::Error| Error::Setup {
+                message,
+                source: Some(Box::new(error)),
+            }
         };
         let mut builder = Http::builder()
             .user_agent(concat!("cudnnm/", env!("CARGO_PKG_VERSION")))
@@ -276,9 +325,13 @@ impl Client {
         let mut certificates = Vec::new();
         for path in &self.shared.options.certificates {
             // `SSL_CERT_FILE` of another system's container may name a file that is not here: the platform's remain.
-            let Ok(pem) = std::fs::read(path) else { continue };
-            let bundle = reqwest::Certificate::from_pem_bundle(&pem)
-                .map_err(setup(&format!("`{}` holds no certificates", path.display())))?;
+            let Ok(pem) = std::fs::read(path) else {
+                continue;
+            };
+            let bundle = reqwest::Certificate::from_pem_bundle(&pem).map_err(setup(&format!(
+                "`{}` holds no certificates",
+                path.display()
+            )))?;
             certificates.extend(bundle);
         }
         if !certificates.is_empty() {
@@ -290,13 +343,19 @@ impl Client {
                 .no_proxy(reqwest::NoProxy::from_env());
             builder = builder.proxy(proxy);
         }
-        let http = builder.build().map_err(setup("TLS or the proxy settings"))?;
+        let http = builder
+            .build()
+            .map_err(setup("TLS or the proxy settings"))?;
         Ok(self.shared.http.get_or_init(|| http))
     }
 
     fn login(&self, url: &Url) -> Option<Login> {
         let origin = url.origin().ascii_serialization();
-        let mut logins = self.shared.logins.lock().expect("nothing panics while it holds the logins");
+        let mut logins = self
+            .shared
+            .logins
+            .lock()
+            .expect("nothing panics while it holds the logins");
         if let Some(login) = credentials::in_address(url) {
             logins.retain(|(other, _)| *other != origin);
             logins.push((origin, login.clone()));
@@ -322,7 +381,11 @@ pub(super) fn pause(failures: u32, error: &Error) -> Duration {
 
 /// A header's text; empty when it is absent or no text.
 pub(super) fn text(headers: &HeaderMap, name: &HeaderName) -> String {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
+    headers
+        .get(name)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Name and port of the server, for messages.
@@ -361,7 +424,10 @@ fn find<'a, T: std::error::Error + 'static>(
         if let Some(found) = error.downcast_ref::<T>() {
             return Some(found);
         }
-        next = match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+        next = match error
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref)
+        {
             Some(inner) => Some(inner),
             None => error.source(),
         };

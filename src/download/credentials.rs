@@ -65,7 +65,10 @@ impl Netrc {
     fn parse(text: &str) -> Self {
         let mut netrc = Self::default();
         let mut machine: Option<Option<String>> = None;
-        let mut login = Login { user: String::new(), password: String::new() };
+        let mut login = Login {
+            user: String::new(),
+            password: String::new(),
+        };
         let mut tokens = text
             .lines()
             .filter(|line| !line.trim_start().starts_with('#'))
@@ -75,7 +78,10 @@ impl Netrc {
             if matches!(token, None | Some("machine" | "default" | "macdef")) {
                 let finished = std::mem::replace(
                     &mut login,
-                    Login { user: String::new(), password: String::new() },
+                    Login {
+                        user: String::new(),
+                        password: String::new(),
+                    },
                 );
                 match machine.take() {
                     Some(Some(name)) => netrc.machines.push((name, finished)),
@@ -97,7 +103,10 @@ impl Netrc {
 
     /// The login for a host.
     pub fn login(&self, host: &str) -> Option<&Login> {
-        let named = self.machines.iter().find(|(name, _)| name.eq_ignore_ascii_case(host));
+        let named = self
+            .machines
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(host));
         named.map(|(_, login)| login).or(self.default.as_ref())
     }
 }
@@ -108,7 +117,9 @@ mod tests {
 
     #[test]
     fn what_is_shown_holds_no_secret() {
-        let url = "https://user:s3cret@index.example:8443/a/b.whl?token=abc#sha256=00".parse().unwrap();
+        let url = "https://user:s3cret@index.example:8443/a/b.whl?token=abc#sha256=00"
+            .parse()
+            .unwrap();
         assert_eq!(shown(&url), "https://index.example:8443/a/b.whl");
     }
 

@@ -120,7 +120,10 @@ pub enum Error {
         expected: u64,
     },
     /// Other bytes than the manifest says.
-    #[error("`{file}` is not the file it should be: its SHA-256 is {found}, expected {}", known(expected))]
+    #[error(
+        "`{file}` is not the file it should be: its SHA-256 is {found}, expected {}",
+        known(expected)
+    )]
     WrongDigest {
         /// Its name.
         file: String,
@@ -185,11 +188,16 @@ impl Cause {
             .iter()
             .enumerate()
             .filter(|(position, line)| {
-                told.get(position + 1).is_none_or(|inner| !line.ends_with(inner.as_str()))
+                told.get(position + 1)
+                    .is_none_or(|inner| !line.ends_with(inner.as_str()))
             })
             .map(|(_, line)| line.clone())
             .collect();
-        Self(if kept.is_empty() { lines.pop().unwrap_or_default() } else { kept.join(": ") })
+        Self(if kept.is_empty() {
+            lines.pop().unwrap_or_default()
+        } else {
+            kept.join(": ")
+        })
     }
 }
 
@@ -201,7 +209,9 @@ impl Error {
             | Self::Interrupted { .. }
             | Self::Truncated { .. }
             | Self::Stalled { .. } => true,
-            Self::Status { status, .. } => matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504),
+            Self::Status { status, .. } => {
+                matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
+            }
             _ => false,
         }
     }
@@ -243,7 +253,9 @@ impl Failure for Error {
     fn hints(&self) -> Vec<String> {
         let hints: &[&str] = match self {
             Self::Io(error) => return error.hints(),
-            Self::Unreachable { proxy: Some(proxy), .. } => {
+            Self::Unreachable {
+                proxy: Some(proxy), ..
+            } => {
                 return vec![format!(
                     "the proxy in force is `{proxy}` (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, or the system's); NO_PROXY names hosts to reach without it"
                 )];
@@ -255,15 +267,20 @@ impl Failure for Error {
             Self::Tls { .. } => &[
                 "where a company's proxy opens connections, name its certificate: SSL_CERT_FILE=PATH",
             ],
-            Self::Status { status: 401 | 403, .. } => &[
+            Self::Status {
+                status: 401 | 403, ..
+            } => &[
                 "if the server wants a login, put it into ~/.netrc or into the address (https://USER:PASSWORD@HOST/…)",
             ],
             Self::Status { status: 407, .. } => {
                 &["the proxy wants a login: HTTPS_PROXY=http://USER:PASSWORD@PROXY:PORT"]
             }
-            Self::Status { status: 429 | 500.., .. } => {
-                &["the server is overloaded or broken; what has arrived is kept, so try again later"]
-            }
+            Self::Status {
+                status: 429 | 500..,
+                ..
+            } => &[
+                "the server is overloaded or broken; what has arrived is kept, so try again later",
+            ],
             Self::LoginPage { .. } => &[
                 "a login or a proxy's notice stands in the way: open the address in a browser to see it",
                 "with the archive at hand: cudnnm install --from PATH",

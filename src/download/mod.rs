@@ -108,22 +108,33 @@ pub fn fetch(
         match transfer::complete(client, request, &part, mode, listener) {
             Ok(whole) => {
                 // Some servers call a `.tgz` "gzip-encoded"; then the bytes as they came are the file.
-                let packed = whole.gzip
-                    && (request.digests.is_empty() || !matches(request, &whole.sha256));
-                let whole = if packed { inflate(request, &part, &target)? } else { whole };
+                let packed =
+                    whole.gzip && (request.digests.is_empty() || !matches(request, &whole.sha256));
+                let whole = if packed {
+                    inflate(request, &part, &target)?
+                } else {
+                    whole
+                };
                 if matches(request, &whole.sha256) {
                     if packed {
                         part.remove();
                     } else {
                         part.finish(&target)?;
                     }
-                    return Ok(Fetched { path: target, sha256: whole.sha256, size: whole.size, ours: true });
+                    return Ok(Fetched {
+                        path: target,
+                        sha256: whole.sha256,
+                        size: whole.size,
+                        ours: true,
+                    });
                 }
                 part.remove();
                 let _ = fs::remove_file(&target);
                 if resumed {
                     // The earlier part may be the culprit; a fresh file tells.
-                    listener(Event::StartedOver("the part from an earlier attempt was damaged"));
+                    listener(Event::StartedOver(
+                        "the part from an earlier attempt was damaged",
+                    ));
                     continue;
                 }
                 return Err(Error::WrongDigest {
@@ -144,7 +155,9 @@ pub fn fetch(
                 }
                 return Err(error);
             }
-            Err(Stop::CalledOff) => unreachable!("only a failed worker calls the others off, and its failure is told"),
+            Err(Stop::CalledOff) => {
+                unreachable!("only a failed worker calls the others off, and its failure is told")
+            }
         }
     }
     Err(Error::Changing { url: address })
@@ -184,7 +197,10 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 fn matches(request: &Request<'_>, sha256: &str) -> bool {
     request.digests.is_empty()
-        || request.digests.iter().any(|digest| digest.sha256.eq_ignore_ascii_case(sha256))
+        || request
+            .digests
+            .iter()
+            .any(|digest| digest.sha256.eq_ignore_ascii_case(sha256))
 }
 
 /// A complete file that an earlier run kept. Without a known digest there is nothing to trust it by.
@@ -194,7 +210,12 @@ fn kept(request: &Request<'_>, target: &Path) -> Result<Option<Fetched>, Error> 
     }
     let (sha256, size) = digest_of(target)?;
     if !request.digests.is_empty() && matches(request, &sha256) {
-        return Ok(Some(Fetched { path: target.to_owned(), sha256, size, ours: true }));
+        return Ok(Some(Fetched {
+            path: target.to_owned(),
+            sha256,
+            size,
+            ours: true,
+        }));
     }
     fs::remove_file(target).map_err(IoError::at("remove", target))?;
     Ok(None)
@@ -214,20 +235,32 @@ fn local(request: &Request<'_>) -> Result<Fetched, Error> {
             expected: request.digests.to_vec(),
         });
     }
-    Ok(Fetched { path, sha256, size, ours: false })
+    Ok(Fetched {
+        path,
+        sha256,
+        size,
+        ours: false,
+    })
 }
 
 /// Takes off the compression that a server put on although it was asked not to.
 fn inflate(request: &Request<'_>, part: &Part, target: &Path) -> Result<Whole, Error> {
     let limit = request.size.or(request.limit).unwrap_or(u64::MAX);
     let packed = File::open(part.path()).map_err(IoError::at("read", part.path()))?;
-    let mut reader = MultiGzDecoder::new(std::io::BufReader::new(packed)).take(limit.saturating_add(1));
+    let mut reader =
+        MultiGzDecoder::new(std::io::BufReader::new(packed)).take(limit.saturating_add(1));
     let mut file = File::create(target).map_err(IoError::at("create", target))?;
     let written = std::io::copy(&mut reader, &mut file);
     drop(file);
-    let outcome = written.map_err(IoError::at("decompress", part.path())).and_then(|_| digest_of(target));
+    let outcome = written
+        .map_err(IoError::at("decompress", part.path()))
+        .and_then(|_| digest_of(target));
     match outcome {
-        Ok((sha256, size)) => Ok(Whole { sha256, size, gzip: true }),
+        Ok((sha256, size)) => Ok(Whole {
+            sha256,
+            size,
+            gzip: true,
+        }),
         Err(error) => {
             let _ = fs::remove_file(target);
             Err(error.into())

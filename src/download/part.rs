@@ -31,8 +31,19 @@ pub(super) struct Head {
 }
 
 impl Head {
-    pub fn new(url: String, etag: Option<String>, last_modified: Option<String>, total: Option<u64>) -> Self {
-        Self { schema: SCHEMA, url, etag, last_modified, total }
+    pub fn new(
+        url: String,
+        etag: Option<String>,
+        last_modified: Option<String>,
+        total: Option<u64>,
+    ) -> Self {
+        Self {
+            schema: SCHEMA,
+            url,
+            etag,
+            last_modified,
+            total,
+        }
     }
 
     /// The value for `If-Range`: only a strong validator may stand there.
@@ -64,15 +75,18 @@ impl Ranges {
         }
         let first = self.0.partition_point(|range| range.1 < start);
         let last = self.0.partition_point(|range| range.0 <= end);
-        let merged = self.0[first..last]
-            .iter()
-            .fold((start, end), |all, range| (all.0.min(range.0), all.1.max(range.1)));
+        let merged = self.0[first..last].iter().fold((start, end), |all, range| {
+            (all.0.min(range.0), all.1.max(range.1))
+        });
         self.0.splice(first..last, [merged]);
     }
 
     /// Up to where everything from the beginning is there.
     pub fn frontier(&self) -> u64 {
-        self.0.first().filter(|range| range.0 == 0).map_or(0, |range| range.1)
+        self.0
+            .first()
+            .filter(|range| range.0 == 0)
+            .map_or(0, |range| range.1)
     }
 
     /// How much is there.
@@ -134,11 +148,22 @@ impl Part {
             Some(state) => state,
             None => {
                 File::create(path).map_err(IoError::at("create", path))?;
-                (Head::new(url.to_owned(), None, None, None), Ranges::default())
+                (
+                    Head::new(url.to_owned(), None, None, None),
+                    Ranges::default(),
+                )
             }
         };
         let journal = begin_journal(&journal_path, &head, &done)?;
-        Ok(Self { path: path.to_owned(), state: Mutex::new(State { generation: 0, head, done, journal }) })
+        Ok(Self {
+            path: path.to_owned(),
+            state: Mutex::new(State {
+                generation: 0,
+                head,
+                done,
+                journal,
+            }),
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -153,8 +178,12 @@ impl Part {
     pub fn set_head(&self, head: Head) -> Result<(), Error> {
         let mut state = self.state();
         if let Some(total) = head.total {
-            let file = File::options().write(true).open(&self.path).map_err(IoError::at("open", &self.path))?;
-            file.set_len(total).map_err(IoError::at("write", &self.path))?;
+            let file = File::options()
+                .write(true)
+                .open(&self.path)
+                .map_err(IoError::at("open", &self.path))?;
+            file.set_len(total)
+                .map_err(IoError::at("write", &self.path))?;
         }
         state.journal = begin_journal(&journal_path(&self.path), &head, &state.done)?;
         state.head = head;
@@ -188,10 +217,17 @@ impl Part {
 
     /// A writer that goes on at `start`.
     pub fn writer(&self, start: u64) -> Result<Writer<'_>, Error> {
-        let mut file =
-            File::options().write(true).open(&self.path).map_err(IoError::at("open", &self.path))?;
-        file.seek(SeekFrom::Start(start)).map_err(IoError::at("write", &self.path))?;
-        Ok(Writer { part: self, file, at: start })
+        let mut file = File::options()
+            .write(true)
+            .open(&self.path)
+            .map_err(IoError::at("open", &self.path))?;
+        file.seek(SeekFrom::Start(start))
+            .map_err(IoError::at("write", &self.path))?;
+        Ok(Writer {
+            part: self,
+            file,
+            at: start,
+        })
     }
 
     /// Makes it the whole file `target`.
@@ -212,7 +248,9 @@ impl Part {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().expect("nothing panics while it holds a part's state")
+        self.state
+            .lock()
+            .expect("nothing panics while it holds a part's state")
     }
 }
 
@@ -227,13 +265,18 @@ pub(super) struct Writer<'a> {
 impl Writer<'_> {
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let path = &self.part.path;
-        self.file.write_all(bytes).map_err(IoError::at("write", path))?;
+        self.file
+            .write_all(bytes)
+            .map_err(IoError::at("write", path))?;
         let end = self.at + bytes.len() as u64;
         let mut state = self.part.state();
         state.done.add(self.at, end);
         // One write a line: a line is there or it is not.
         let line = format!("{} {end}\n", self.at);
-        state.journal.write_all(line.as_bytes()).map_err(IoError::at("write", path))?;
+        state
+            .journal
+            .write_all(line.as_bytes())
+            .map_err(IoError::at("write", path))?;
         self.at = end;
         Ok(())
     }
@@ -255,7 +298,10 @@ fn begin_journal(path: &Path, head: &Head, done: &Ranges) -> Result<File, Error>
     let fresh = path.with_extension("journal-new");
     fs::write(&fresh, text).map_err(IoError::at("write", &fresh))?;
     crate::store::rename(&fresh, path).map_err(IoError::at("write", path))?;
-    let journal = File::options().append(true).open(path).map_err(IoError::at("open", path))?;
+    let journal = File::options()
+        .append(true)
+        .open(path)
+        .map_err(IoError::at("open", path))?;
     Ok(journal)
 }
 
@@ -271,9 +317,10 @@ fn read_journal(path: &Path, part: &Path) -> Option<(Head, Ranges)> {
     let mut done = Ranges::default();
     for line in lines.split_inclusive('\n') {
         // What comes after the first torn line was never promised.
-        let range = line.strip_suffix('\n').and_then(|line| line.split_once(' ')).and_then(
-            |(start, end)| Some((start.parse::<u64>().ok()?, end.parse::<u64>().ok()?)),
-        );
+        let range = line
+            .strip_suffix('\n')
+            .and_then(|line| line.split_once(' '))
+            .and_then(|(start, end)| Some((start.parse::<u64>().ok()?, end.parse::<u64>().ok()?)));
         let Some((start, end)) = range else { break };
         // A file that is shorter than its journal was damaged by something else than us.
         if start >= end || end > length || head.total.is_some_and(|total| end > total) {
@@ -301,7 +348,12 @@ mod tests {
         for (parts, merged, frontier, gaps) in [
             (&[][..], &[][..], 0, &[(0, 10)][..]),
             (&[(0, 3), (3, 5)], &[(0, 5)], 5, &[(5, 10)]),
-            (&[(6, 8), (0, 2), (4, 6)], &[(0, 2), (4, 8)], 2, &[(2, 4), (8, 10)]),
+            (
+                &[(6, 8), (0, 2), (4, 6)],
+                &[(0, 2), (4, 8)],
+                2,
+                &[(2, 4), (8, 10)],
+            ),
             (&[(2, 4), (0, 10)], &[(0, 10)], 10, &[]),
             (&[(1, 2), (4, 5), (0, 6)], &[(0, 6)], 6, &[(6, 10)]),
             (&[(3, 3)], &[], 0, &[(0, 10)]),
@@ -318,7 +370,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a [1].whl.part");
         let part = Part::open(&path, "https://h.example/a").unwrap();
-        part.set_head(Head { total: Some(10), etag: Some("\"x\"".to_owned()), ..part.head() }).unwrap();
+        part.set_head(Head {
+            total: Some(10),
+            etag: Some("\"x\"".to_owned()),
+            ..part.head()
+        })
+        .unwrap();
         part.writer(0).unwrap().write(b"abc").unwrap();
         part.writer(6).unwrap().write(b"gh").unwrap();
         // Killed in the middle of a line.
@@ -328,7 +385,10 @@ mod tests {
         assert_eq!(part.done(), ranges(&[(0, 3), (6, 8)]));
         assert_eq!(part.head().validator(), Some("\"x\""));
         drop(part);
-        assert_eq!(Part::open(&path, "https://h.example/b").unwrap().done(), Ranges::default());
+        assert_eq!(
+            Part::open(&path, "https://h.example/b").unwrap().done(),
+            Ranges::default()
+        );
     }
 
     #[test]
@@ -338,7 +398,12 @@ mod tests {
         let part = Part::open(&path, "u").unwrap();
         part.writer(0).unwrap().write(b"abcdef").unwrap();
         drop(part);
-        File::options().write(true).open(&path).unwrap().set_len(3).unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(3)
+            .unwrap();
         assert_eq!(Part::open(&path, "u").unwrap().done(), Ranges::default());
     }
 }

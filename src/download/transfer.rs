@@ -154,9 +154,18 @@ pub(super) fn complete(
     let (sha256, size) = follower.finish(listener)?;
     let expected = part.head().total;
     if let Some(expected) = expected.filter(|expected| *expected != size) {
-        return Err(Error::Truncated { url: shown(request.url), received: size, expected }.into());
+        return Err(Error::Truncated {
+            url: shown(request.url),
+            received: size,
+            expected,
+        }
+        .into());
     }
-    Ok(Whole { sha256, size, gzip: shared.gzip.load(Ordering::Relaxed) })
+    Ok(Whole {
+        sha256,
+        size,
+        gzip: shared.gzip.load(Ordering::Relaxed),
+    })
 }
 
 impl Shared<'_> {
@@ -168,8 +177,11 @@ impl Shared<'_> {
             Some([first, ..]) => (first.0, Some(first.1)),
             _ => (done.frontier(), None),
         };
-        let segmented = self.mode == Mode::Ranged && total.is_some_and(|total| total > SEGMENT_FROM);
-        if self.mode == Mode::Ranged && (segmented || start > 0 || gaps.as_ref().is_some_and(|gaps| gaps.len() > 1)) {
+        let segmented =
+            self.mode == Mode::Ranged && total.is_some_and(|total| total > SEGMENT_FROM);
+        if self.mode == Mode::Ranged
+            && (segmented || start > 0 || gaps.as_ref().is_some_and(|gaps| gaps.len() > 1))
+        {
             let mut pieces = VecDeque::new();
             for (from, to) in gaps.into_iter().flatten() {
                 let step = if segmented { PIECE } else { u64::MAX };
@@ -180,7 +192,9 @@ impl Shared<'_> {
                     at = end;
                 }
             }
-            let first = pieces.pop_front().unwrap_or((start, gap_end.unwrap_or(u64::MAX)));
+            let first = pieces
+                .pop_front()
+                .unwrap_or((start, gap_end.unwrap_or(u64::MAX)));
             *self.queue.lock().expect("no worker panics") = pieces;
             return self.guarded(|| {
                 self.piece(first.0, first.1, true, Some(opened))?;
@@ -197,7 +211,9 @@ impl Shared<'_> {
     fn take_pieces(&self) -> Result<(), Stop> {
         loop {
             let next = self.queue.lock().expect("no worker panics").pop_front();
-            let Some((start, end)) = next else { return Ok(()) };
+            let Some((start, end)) = next else {
+                return Ok(());
+            };
             self.piece(start, end, true, None)?;
         }
     }
@@ -246,9 +262,16 @@ impl Shared<'_> {
             }
             let wait = pause(failures, &error);
             failures += 1;
-            let _ = self.events.send(Event::Trouble { error: error.to_string(), wait });
+            let _ = self.events.send(Event::Trouble {
+                error: error.to_string(),
+                wait,
+            });
             let guard = self.sleep.0.lock().expect("no worker panics");
-            let _ = self.sleep.1.wait_timeout(guard, wait).expect("no worker panics");
+            let _ = self
+                .sleep
+                .1
+                .wait_timeout(guard, wait)
+                .expect("no worker panics");
             if self.called_off.load(Ordering::Relaxed) {
                 return Err(Stop::CalledOff);
             }
@@ -280,7 +303,10 @@ impl Shared<'_> {
         let mut response = match self.client.open(self.request.url, &headers) {
             // Range not satisfiable: the file is shorter than we thought, or the server can't count.
             Err(Error::Status { status: 416, .. }) if ranged => {
-                return Err(Stop::StartOver(Mode::Whole, "the server refuses to go on where it broke off"));
+                return Err(Stop::StartOver(
+                    Mode::Whole,
+                    "the server refuses to go on where it broke off",
+                ));
             }
             other => other?,
         };
@@ -294,7 +320,9 @@ impl Shared<'_> {
             if self.called_off.load(Ordering::Relaxed) {
                 return Err(Stop::CalledOff);
             }
-            let room = usize::try_from(stop_at - *at).unwrap_or(usize::MAX).min(buffer.len());
+            let room = usize::try_from(stop_at - *at)
+                .unwrap_or(usize::MAX)
+                .min(buffer.len());
             if room == 0 {
                 return Ok(());
             }
@@ -317,16 +345,28 @@ impl Shared<'_> {
             if count == 0 {
                 if stop_at == u64::MAX {
                     // A body without a length ends where it ends.
-                    self.part.set_head(Head { total: Some(*at), ..self.part.head() })?;
+                    self.part.set_head(Head {
+                        total: Some(*at),
+                        ..self.part.head()
+                    })?;
                     return Ok(());
                 }
                 let (received, expected) = (*at, stop_at);
-                return Err(Error::Truncated { url: shown(url), received, expected }.into());
+                return Err(Error::Truncated {
+                    url: shown(url),
+                    received,
+                    expected,
+                }
+                .into());
             }
             writer.write(&buffer[..count])?;
             *at += count as u64;
             if let Some(limit) = self.request.limit.filter(|limit| *at > *limit) {
-                return Err(Error::TooLong { url: shown(url), limit }.into());
+                return Err(Error::TooLong {
+                    url: shown(url),
+                    limit,
+                }
+                .into());
             }
         }
     }
@@ -345,10 +385,14 @@ impl Shared<'_> {
         let gzip = matches!(encoding.as_str(), "gzip" | "x-gzip");
         if gzip && self.mode == Mode::Ranged {
             // Ranges of a compressed body are ranges of something else.
-            return Err(Stop::StartOver(Mode::Whole, "the server compresses it on the way"));
+            return Err(Stop::StartOver(
+                Mode::Whole,
+                "the server compresses it on the way",
+            ));
         }
         self.gzip.store(gzip, Ordering::Relaxed);
-        let strong = |value: String| (!value.is_empty() && !value.starts_with("W/")).then_some(value);
+        let strong =
+            |value: String| (!value.is_empty() && !value.starts_with("W/")).then_some(value);
         let some = |value: String| (!value.is_empty()).then_some(value);
         let mut found = Head::new(
             shown(self.request.url),
@@ -361,14 +405,23 @@ impl Shared<'_> {
         if partial {
             let range = text(headers, &header::CONTENT_RANGE);
             let Some((first, last, total)) = content_range(&range).filter(|_| ranged) else {
-                return Err(Stop::StartOver(Mode::Whole, "the server answers with a part it does not name"));
+                return Err(Stop::StartOver(
+                    Mode::Whole,
+                    "the server answers with a part it does not name",
+                ));
             };
             if first != at || last >= end {
-                return Err(Stop::StartOver(Mode::Whole, "the server answers with another part than asked for"));
+                return Err(Stop::StartOver(
+                    Mode::Whole,
+                    "the server answers with another part than asked for",
+                ));
             }
             found.total = total;
             if known.contradicts(&found) {
-                return Err(Stop::StartOver(Mode::Ranged, "the file has changed on the server"));
+                return Err(Stop::StartOver(
+                    Mode::Ranged,
+                    "the file has changed on the server",
+                ));
             }
         } else {
             found.total = length;
@@ -389,7 +442,10 @@ impl Shared<'_> {
                 self.part.set_head(found)?;
             }
             // A shorter part than asked for is allowed; the rest is asked for again.
-            return Ok(Judged { stop_at: end.min(total.unwrap_or(end)), total: announced });
+            return Ok(Judged {
+                stop_at: end.min(total.unwrap_or(end)),
+                total: announced,
+            });
         }
         if ranged {
             // The whole came instead of its first piece: take it, and nobody else needs to start.
@@ -399,14 +455,21 @@ impl Shared<'_> {
             self.part.start_over()?;
         }
         self.part.set_head(found)?;
-        Ok(Judged { stop_at: length.unwrap_or(u64::MAX), total: announced })
+        Ok(Judged {
+            stop_at: length.unwrap_or(u64::MAX),
+            total: announced,
+        })
     }
 
     fn check_size(&self, total: Option<u64>) -> Result<(), Error> {
         let Some(found) = total else { return Ok(()) };
         let url = shown(self.request.url);
         match (self.request.size, self.request.limit) {
-            (Some(expected), _) if expected != found => Err(Error::WrongSize { url, found, expected }),
+            (Some(expected), _) if expected != found => Err(Error::WrongSize {
+                url,
+                found,
+                expected,
+            }),
             (_, Some(limit)) if found > limit => Err(Error::TooLong { url, limit }),
             _ => Ok(()),
         }
@@ -421,7 +484,11 @@ impl Shared<'_> {
             Some(b'{') if kind.contains("json") => "JSON document",
             _ => return Ok(()),
         };
-        Err(Error::LoginPage { url: shown(self.request.url), seems }.into())
+        Err(Error::LoginPage {
+            url: shown(self.request.url),
+            seems,
+        }
+        .into())
     }
 }
 
@@ -451,7 +518,14 @@ struct Follower<'a> {
 impl<'a> Follower<'a> {
     fn new(part: &'a Part) -> Result<Self, Error> {
         let file = File::open(part.path()).map_err(IoError::at("read", part.path()))?;
-        Ok(Self { part, file, hash: Sha256::new(), hashed: 0, generation: 0, buffer: vec![0; 1 << 20] })
+        Ok(Self {
+            part,
+            file,
+            hash: Sha256::new(),
+            hashed: 0,
+            generation: 0,
+            buffer: vec![0; 1 << 20],
+        })
     }
 
     fn follow(
@@ -467,23 +541,34 @@ impl<'a> Follower<'a> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             let now = self.part.standing();
-            listener(Event::Arrived { done: now.done, total: now.total });
+            listener(Event::Arrived {
+                done: now.done,
+                total: now.total,
+            });
             self.hash_to(now)?;
         }
         Ok(())
     }
 
     fn hash_to(&mut self, now: Standing) -> Result<(), Error> {
-        let Standing { frontier, generation, .. } = now;
+        let Standing {
+            frontier,
+            generation,
+            ..
+        } = now;
         if generation != self.generation {
             // The transfer began anew below us.
             self.generation = generation;
             self.hash = Sha256::new();
             self.hashed = 0;
-            self.file.seek(SeekFrom::Start(0)).map_err(IoError::at("read", self.part.path()))?;
+            self.file
+                .seek(SeekFrom::Start(0))
+                .map_err(IoError::at("read", self.part.path()))?;
         }
         while self.hashed < frontier {
-            let room = usize::try_from(frontier - self.hashed).unwrap_or(usize::MAX).min(self.buffer.len());
+            let room = usize::try_from(frontier - self.hashed)
+                .unwrap_or(usize::MAX)
+                .min(self.buffer.len());
             let count = self
                 .file
                 .read(&mut self.buffer[..room])
@@ -500,7 +585,10 @@ impl<'a> Follower<'a> {
     fn finish(mut self, listener: &mut dyn FnMut(Event)) -> Result<(String, u64), Error> {
         let now = self.part.standing();
         self.hash_to(now)?;
-        listener(Event::Arrived { done: now.done, total: Some(now.frontier) });
+        listener(Event::Arrived {
+            done: now.done,
+            total: Some(now.frontier),
+        });
         Ok((super::hexadecimal(&self.hash.finalize()), self.hashed))
     }
 }
@@ -513,7 +601,15 @@ mod tests {
     fn content_ranges_are_read_strictly() {
         assert_eq!(content_range("bytes 0-99/1000"), Some((0, 99, Some(1000))));
         assert_eq!(content_range("bytes 5-5/*"), Some((5, 5, None)));
-        for text in ["", "bytes", "bytes 0-99", "bytes 9-5/10", "bytes 0-10/10", "items 0-1/2", "bytes */10"] {
+        for text in [
+            "",
+            "bytes",
+            "bytes 0-99",
+            "bytes 9-5/10",
+            "bytes 0-10/10",
+            "items 0-1/2",
+            "bytes */10",
+        ] {
             assert_eq!(content_range(text), None, "{text}");
         }
     }

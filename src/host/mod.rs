@@ -4,4 +4,5 @@
 
 pub mod companions;
 pub mod cuda;
+pub mod cudnns;
 pub mod disk;

@@ -95,7 +95,9 @@ pub fn check_releases(releases: &Releases, complete: bool) -> Result<(), Error> 
                             && release.platform == platform
                     });
                     if !there {
-                        return Err(wrong(format!("cuDNN {major}.{minor} for {platform} is missing")));
+                        return Err(wrong(format!(
+                            "cuDNN {major}.{minor} for {platform} is missing"
+                        )));
                     }
                 }
             }
@@ -107,7 +109,10 @@ pub fn check_releases(releases: &Releases, complete: bool) -> Result<(), Error> 
 fn check_release(releases: &Releases, release: &Release) -> Result<(), String> {
     let file = &release.file;
     if release.version.build.is_none() {
-        return Err(format!("`{file}` is of {}, which lacks its fourth number", release.version));
+        return Err(format!(
+            "`{file}` is of {}, which lacks its fourth number",
+            release.version
+        ));
     }
     for digest in &release.digests {
         if !is_sha256(&digest.sha256) {
@@ -125,7 +130,10 @@ fn check_release(releases: &Releases, release: &Release) -> Result<(), String> {
         }
     }
     for (index, digest) in release.digests.iter().enumerate() {
-        if release.digests[..index].iter().any(|other| other.sha256 == digest.sha256) {
+        if release.digests[..index]
+            .iter()
+            .any(|other| other.sha256 == digest.sha256)
+        {
             return Err(format!("`{file}` has one digest twice"));
         }
     }
@@ -137,7 +145,9 @@ fn check_release(releases: &Releases, release: &Release) -> Result<(), String> {
             return Err(format!("the CUDA range of `{file}` ends before it begins"));
         }
         if first.major != release.variant.major || last.major != release.variant.major {
-            return Err(format!("the CUDA range of `{file}` is not of its variant's major"));
+            return Err(format!(
+                "the CUDA range of `{file}` is not of its variant's major"
+            ));
         }
     }
     let safe = |text: &str| {
@@ -154,16 +164,26 @@ fn check_release(releases: &Releases, release: &Release) -> Result<(), String> {
                 return Err(format!("`{file}` of {project} is not {}", release.flavour));
             }
             let suffix = format!("-cu{}", release.variant.major);
-            if !project.ends_with(&suffix) || release.variant != CudaVersion::major(release.variant.major) {
-                return Err(format!("`{file}` of {project} is not for CUDA {}", release.variant));
+            if !project.ends_with(&suffix)
+                || release.variant != CudaVersion::major(release.variant.major)
+            {
+                return Err(format!(
+                    "`{file}` of {project} is not for CUDA {}",
+                    release.variant
+                ));
             }
         }
         _ => return Err(format!("`{file}` has an address that is none")),
     }
     match &release.fact {
         None => Err(format!("`{file}` names no source")),
-        Some(fact) => match fact.split(", ").find(|key| !releases.sources().contains_key(*key)) {
-            Some(key) => Err(format!("`{file}` names the source `{key}`, which is not explained")),
+        Some(fact) => match fact
+            .split(", ")
+            .find(|key| !releases.sources().contains_key(*key))
+        {
+            Some(key) => Err(format!(
+                "`{file}` names the source `{key}`, which is not explained"
+            )),
             None => Ok(()),
         },
     }
@@ -186,19 +206,31 @@ pub fn check_facts(facts: &Facts) -> Result<(), Error> {
                 .as_ref()
                 .is_some_and(|driver| toolkit.minimum_windows > *driver)
         {
-            let problem = format!("CUDA {} came with a driver older than its minimum", toolkit.version);
+            let problem = format!(
+                "CUDA {} came with a driver older than its minimum",
+                toolkit.version
+            );
             return Err(wrong(super::CUDA, problem));
         }
     }
     for architecture in &facts.architectures {
         let capability = architecture.capability;
-        if architecture.last_cuda.is_some_and(|last| last < architecture.first_cuda) {
-            return Err(wrong(GPUS, format!("CUDA dropped {capability} before it knew it")));
+        if architecture
+            .last_cuda
+            .is_some_and(|last| last < architecture.first_cuda)
+        {
+            return Err(wrong(
+                GPUS,
+                format!("CUDA dropped {capability} before it knew it"),
+            ));
         }
         if let (Some(first), Some(last)) = (&architecture.first_cudnn, &architecture.last_cudnn)
             && first > last
         {
-            return Err(wrong(GPUS, format!("cuDNN dropped {capability} before it knew it")));
+            return Err(wrong(
+                GPUS,
+                format!("cuDNN dropped {capability} before it knew it"),
+            ));
         }
     }
     for support in &facts.support {
@@ -206,11 +238,15 @@ pub fn check_facts(facts: &Facts) -> Result<(), Error> {
         let [low, high] = support.capability;
         let ordered = (first <= last || first.numbers().starts_with(last.numbers())) && low <= high;
         if !ordered || support.variants.is_empty() {
-            return Err(wrong(GPUS, format!("the support of cuDNN {first} to {last} is no range")));
+            return Err(wrong(
+                GPUS,
+                format!("the support of cuDNN {first} to {last} is no range"),
+            ));
         }
         let outside = support.kernels.iter().find(|kernel| **kernel < low);
         if let Some(kernel) = outside {
-            let problem = format!("cuDNN {first} has kernels for {kernel}, which it does not support");
+            let problem =
+                format!("cuDNN {first} has kernels for {kernel}, which it does not support");
             return Err(wrong(GPUS, problem));
         }
     }

@@ -504,7 +504,10 @@ impl Facts {
             FRAMEWORKS => (
                 "# Framework releases and the cuDNN each was built with.",
                 render_rows("frameworks", &self.frameworks),
-                self.frameworks.iter().map(|row| row.fact.as_str()).collect(),
+                self.frameworks
+                    .iter()
+                    .map(|row| row.fact.as_str())
+                    .collect(),
             ),
             other => unreachable!("`{other}` is not one of the files of facts"),
         };

@@ -23,8 +23,8 @@ pub mod update;
 
 pub use check::{Summary, check_facts, check_releases};
 pub use facts::{
-    Architecture, Broken, Bundled, Capability, CapabilityError, Confidence, Driver, DriverError, Facts,
-    Framework, Support, Texts, Toolkit, Versions,
+    Architecture, Broken, Bundled, Capability, CapabilityError, Confidence, Driver, DriverError,
+    Facts, Framework, Support, Texts, Toolkit, Versions,
 };
 pub use releases::{Choice, Releases};
 
@@ -248,7 +248,10 @@ pub struct Digest {
 
 /// Whether `text` is a SHA-256 in lower-case hexadecimal.
 pub fn is_sha256(text: &str) -> bool {
-    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    text.len() == 64
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// Reads one file, its schema first: a newer file's unknown keys must say "newer", not "unknown key".
@@ -299,7 +302,10 @@ fn render_sources(sources: &std::collections::BTreeMap<String, String>) -> Strin
 fn source_in_words(sources: &std::collections::BTreeMap<String, String>, fact: &str) -> String {
     let pieces: Vec<&str> = fact.split(", ").collect();
     if pieces.iter().all(|piece| sources.contains_key(*piece)) {
-        let words: Vec<&str> = pieces.iter().map(|piece| sources[*piece].as_str()).collect();
+        let words: Vec<&str> = pieces
+            .iter()
+            .map(|piece| sources[*piece].as_str())
+            .collect();
         words.join("; ")
     } else {
         fact.to_owned()

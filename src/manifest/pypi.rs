@@ -123,11 +123,26 @@ mod tests {
             uploaded: Some("2022-09-21T21:55:09.8Z"),
         };
         let listing = [
-            listed("nvidia_cudnn_cu11-8.5.0.96-py3-none-manylinux1_x86_64.whl", 557_140_881),
-            listed("nvidia_cudnn_cu11-8.5.0.96-2-py3-none-manylinux1_x86_64.whl", 557_141_533),
-            listed("nvidia_cudnn_cu11-9.10.2.21-py3-none-win_amd64.whl", 600_000_000),
-            listed("nvidia_cudnn_cu11-9.10.2.21-py3-none-manylinux_2_27_aarch64.whl", 600_000_000),
-            listed("nvidia_cudnn_cu11-9.11.0.dev1-py3-none-win_amd64.whl", 600_000_000),
+            listed(
+                "nvidia_cudnn_cu11-8.5.0.96-py3-none-manylinux1_x86_64.whl",
+                557_140_881,
+            ),
+            listed(
+                "nvidia_cudnn_cu11-8.5.0.96-2-py3-none-manylinux1_x86_64.whl",
+                557_141_533,
+            ),
+            listed(
+                "nvidia_cudnn_cu11-9.10.2.21-py3-none-win_amd64.whl",
+                600_000_000,
+            ),
+            listed(
+                "nvidia_cudnn_cu11-9.10.2.21-py3-none-manylinux_2_27_aarch64.whl",
+                600_000_000,
+            ),
+            listed(
+                "nvidia_cudnn_cu11-9.11.0.dev1-py3-none-win_amd64.whl",
+                600_000_000,
+            ),
             listed("nvidia_cudnn_cu11-2022.4.4-py3-none-any.whl", 600_000_000),
             listed("nvidia_cudnn_cu11-9.0.0.1-py3-none-win_amd64.whl", 11_000),
             listed("nvidia-cudnn-cu11-0.0.1.dev5.tar.gz", 11_000),

@@ -46,7 +46,9 @@ pub fn parse(label: &str, json: &str) -> Result<Vec<Release>, Error> {
     };
     let document: Value =
         serde_json::from_str(json).map_err(|error| bad(format!("it is no JSON: {error}")))?;
-    let date = document["release_date"].as_str().filter(|date| is_date(date));
+    let date = document["release_date"]
+        .as_str()
+        .filter(|date| is_date(date));
     let mut found = Vec::new();
     for (component, flavour) in [("cudnn", Flavour::Full), ("cudnn_jit", Flavour::Jit)] {
         let Some(object) = document.get(component).and_then(Value::as_object) else {
@@ -87,12 +89,18 @@ fn entry(file: &Value, flavour: Flavour, platform: Platform) -> Result<Release, 
                 .all(|byte| byte.is_ascii_alphanumeric() || b"._-+".contains(&byte))
     };
     if !path.split('/').all(plain) {
-        return Err(format!("`{}` is no path below its folder", path.escape_debug()));
+        return Err(format!(
+            "`{}` is no path below its folder",
+            path.escape_debug()
+        ));
     }
     let name = path.rsplit('/').next().unwrap_or(path);
     let (version, variant) = name_parts(name)
         .ok_or_else(|| format!("`{name}` is not named like an archive of cuDNN"))?;
-    let sha256 = file["sha256"].as_str().unwrap_or_default().to_ascii_lowercase();
+    let sha256 = file["sha256"]
+        .as_str()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     if !is_sha256(&sha256) {
         return Err(format!("`{name}` has no SHA-256"));
     }
@@ -131,13 +139,10 @@ fn name_parts(name: &str) -> Option<(CudnnVersion, CudaVersion)> {
 
 fn is_date(text: &str) -> bool {
     text.len() == 10
-        && text
-            .bytes()
-            .enumerate()
-            .all(|(index, byte)| match index {
-                4 | 7 => byte == b'-',
-                _ => byte.is_ascii_digit(),
-            })
+        && text.bytes().enumerate().all(|(index, byte)| match index {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        })
 }
 
 #[cfg(test)]
@@ -223,7 +228,10 @@ mod tests {
             (no_digest.as_str(), "has no SHA-256"),
         ] {
             let error = parse("9.27.0", json).unwrap_err().to_string();
-            assert!(error.contains(problem) && error.contains("9.27.0"), "{error}");
+            assert!(
+                error.contains(problem) && error.contains("9.27.0"),
+                "{error}"
+            );
         }
     }
 

@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Digest, Error, Origin, RELEASES, Release, SCHEMA, parse, render_rows, render_sources};
 use crate::selection::{self, MachineCuda};
-use crate::version::{
-    CudaVersion, CudnnVersion, Flavour, Platform, Requirement, VersionSpec,
-};
+use crate::version::{CudaVersion, CudnnVersion, Flavour, Platform, Requirement, VersionSpec};
 
 const BUILT_IN: &str = include_str!("../../manifests/releases.toml");
 
@@ -209,8 +207,10 @@ impl Releases {
             .filter(|release| release.platform == platform)
             .collect();
         if here.is_empty() {
-            let platforms: BTreeSet<Platform> =
-                same_version.iter().map(|release| release.platform).collect();
+            let platforms: BTreeSet<Platform> = same_version
+                .iter()
+                .map(|release| release.platform)
+                .collect();
             return Error::NotLikeThis {
                 version,
                 lacking: format!("for {platform}"),
@@ -264,9 +264,10 @@ impl Releases {
             .collect();
         let wanted = match requirement {
             Requirement::Prefix(numbers) => numbers.clone(),
-            Requirement::Range(bounds) => {
-                bounds.first().map(|bound| bound.numbers.clone()).unwrap_or_default()
-            }
+            Requirement::Range(bounds) => bounds
+                .first()
+                .map(|bound| bound.numbers.clone())
+                .unwrap_or_default(),
             Requirement::Latest => Vec::new(),
         };
         let part = |index: usize| wanted.get(index).copied().unwrap_or(0);

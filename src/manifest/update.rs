@@ -36,10 +36,11 @@ pub fn compare(known: &Releases, fetched: Vec<Release>, today: &str) -> Update {
             update.news.push(release);
             continue;
         };
-        let fresh = release
-            .digests
-            .iter()
-            .any(|digest| old.digests.iter().all(|known| known.sha256 != digest.sha256));
+        let fresh = release.digests.iter().any(|digest| {
+            old.digests
+                .iter()
+                .all(|known| known.sha256 != digest.sha256)
+        });
         if fresh {
             for digest in &mut release.digests {
                 digest.date = Some(today.to_owned());

@@ -36,9 +36,14 @@ pub(super) fn anchors(page: &str) -> Links {
         }
         let (tag, after) = tag(rest);
         rest = after;
-        let Some((name, attributes)) = tag else { continue };
+        let Some((name, attributes)) = tag else {
+            continue;
+        };
         let value = |wanted: &str| {
-            attributes.iter().find(|(name, _)| name == wanted).map(|(_, value)| decode(value))
+            attributes
+                .iter()
+                .find(|(name, _)| name == wanted)
+                .map(|(_, value)| decode(value))
         };
         match name.as_str() {
             "a" => {
@@ -59,7 +64,10 @@ pub(super) fn anchors(page: &str) -> Links {
 }
 
 fn finished(anchor: Anchor) -> Anchor {
-    Anchor { text: decode(anchor.text.trim()), ..anchor }
+    Anchor {
+        text: decode(anchor.text.trim()),
+        ..anchor
+    }
 }
 
 type Tag = (String, Vec<(String, String)>);
@@ -67,7 +75,9 @@ type Tag = (String, Vec<(String, String)>);
 /// Reads the tag at the start of `text`, and what follows it.
 fn tag(text: &str) -> (Option<Tag>, &str) {
     let body = &text[1..];
-    let name_end = body.find(|c: char| !c.is_ascii_alphanumeric() && c != '/').unwrap_or(body.len());
+    let name_end = body
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '/')
+        .unwrap_or(body.len());
     if name_end == 0 {
         return (None, body);
     }
@@ -98,7 +108,9 @@ fn tag(text: &str) -> (Option<Tag>, &str) {
                     inner.split_once(quote).unwrap_or((inner, ""))
                 }
                 None => {
-                    let end = after.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(after.len());
+                    let end = after
+                        .find(|c: char| c.is_whitespace() || c == '>')
+                        .unwrap_or(after.len());
                     after.split_at(end)
                 }
             };
@@ -114,8 +126,13 @@ fn decode(text: &str) -> String {
     while let Some(start) = rest.find('&') {
         decoded.push_str(&rest[..start]);
         rest = &rest[start..];
-        let entity = rest.get(1..).and_then(|body| body.split_once(';')).map(|(entity, _)| entity);
-        let character = entity.filter(|entity| entity.len() <= 8).and_then(character);
+        let entity = rest
+            .get(1..)
+            .and_then(|body| body.split_once(';'))
+            .map(|(entity, _)| entity);
+        let character = entity
+            .filter(|entity| entity.len() <= 8)
+            .and_then(character);
         match (entity, character) {
             (Some(entity), Some(character)) => {
                 decoded.push(character);
@@ -155,7 +172,11 @@ mod tests {
     use super::*;
 
     fn hrefs(page: &str) -> Vec<String> {
-        anchors(page).anchors.into_iter().map(|anchor| anchor.href).collect()
+        anchors(page)
+            .anchors
+            .into_iter()
+            .map(|anchor| anchor.href)
+            .collect()
     }
 
     #[test]
@@ -166,7 +187,10 @@ mod tests {
             ("<a href=x>y<a href=z>", &["x", "z"]),
             ("<!-- <a href=x> --><a href=z>", &["z"]),
             ("<a name=x>y</a><abbr href=q>", &[]),
-            ("<a href=\"a&amp;b&#38;c&#x26;d&unknown;e\">", &["a&b&c&d&unknown;e"]),
+            (
+                "<a href=\"a&amp;b&#38;c&#x26;d&unknown;e\">",
+                &["a&b&c&d&unknown;e"],
+            ),
             ("a < b <a href=", &[""]),
             ("<a href=\"unterminated", &["unterminated"]),
         ];
@@ -185,7 +209,18 @@ mod tests {
 
     #[test]
     fn any_text_is_survived() {
-        for page in ["<", "<a", "<a =", "<a ==>", "<a \u{e9}=\u{e9}>", "&", "&;", "<!--", "<a href=&#xffffffff;>", "<a/href=x>"] {
+        for page in [
+            "<",
+            "<a",
+            "<a =",
+            "<a ==>",
+            "<a \u{e9}=\u{e9}>",
+            "&",
+            "&;",
+            "<!--",
+            "<a href=&#xffffffff;>",
+            "<a/href=x>",
+        ] {
             anchors(page);
         }
     }

@@ -24,6 +24,8 @@ pub mod pypi;
 use pip_index::PythonIndex;
 use pypi::Wheel;
 
+pub mod local;
+
 /// A source that can't deliver.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -50,7 +52,9 @@ pub enum Error {
         why: String,
     },
     /// Nobody names a Python index.
-    #[error("no Python index is known: neither a variable nor a file names one, and there is no pip to ask")]
+    #[error(
+        "no Python index is known: neither a variable nor a file names one, and there is no pip to ask"
+    )]
     NoIndex,
     /// The index lacks a project.
     #[error("the Python index `{index}` has no `{project}`")]
@@ -95,7 +99,10 @@ impl Error {
     pub fn is_about_the_source(&self) -> bool {
         match self {
             Self::Download(error) => error.is_network(),
-            Self::NoIndex | Self::NoProject { .. } | Self::NoFile { .. } | Self::NotAnIndex { .. } => true,
+            Self::NoIndex
+            | Self::NoProject { .. }
+            | Self::NoFile { .. }
+            | Self::NotAnIndex { .. } => true,
             _ => false,
         }
     }
@@ -124,11 +131,13 @@ impl Failure for Error {
             Self::Offline { .. } => {
                 vec!["leave out --offline (and CUDNNM_OFFLINE), or install from a file: cudnnm install --from PATH".to_owned()]
             }
-            Self::NoIndex => vec![
-                "install pip, or name an index: cudnnm config pypi-index-url URL".to_owned(),
-            ],
+            Self::NoIndex => {
+                vec!["install pip, or name an index: cudnnm config pypi-index-url URL".to_owned()]
+            }
             Self::NoProject { named_by, .. } => {
-                vec![format!("this index is named by {named_by}; another one: cudnnm config pypi-index-url URL")]
+                vec![format!(
+                    "this index is named by {named_by}; another one: cudnnm config pypi-index-url URL"
+                )]
             }
             Self::NoFile { .. } => {
                 vec!["a mirror may be behind; what can be had elsewhere: cudnnm list-remote --refresh".to_owned()]
@@ -185,8 +194,12 @@ impl FromStr for Server {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let found = Self::ORDER.into_iter().find(|server| server.name() == text.trim());
-        found.ok_or_else(|| Error::UnknownSource { name: text.to_owned() })
+        let found = Self::ORDER
+            .into_iter()
+            .find(|server| server.name() == text.trim());
+        found.ok_or_else(|| Error::UnknownSource {
+            name: text.to_owned(),
+        })
     }
 }
 
@@ -254,7 +267,10 @@ impl Sources {
     /// When NVIDIA's address is set to something that is none.
     pub fn new(surroundings: &Surroundings<'_>) -> Result<Self, Error> {
         let env = surroundings.env;
-        let nvidia = nvidia::base(env.text("CUDNNM_NVIDIA_URL").or(surroundings.nvidia_base_url))?;
+        let nvidia = nvidia::base(
+            env.text("CUDNNM_NVIDIA_URL")
+                .or(surroundings.nvidia_base_url),
+        )?;
         Ok(Self {
             client: OnceCell::new(),
             options: download::Options::new(env, surroundings.network_timeout),
@@ -288,7 +304,12 @@ impl Sources {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        let Discover { env, cwd, setting, cache } = &self.discover;
+        let Discover {
+            env,
+            cwd,
+            setting,
+            cache,
+        } = &self.discover;
         let index = pip_index::discover(env, cwd, setting.as_deref(), cache)?;
         Ok(self.index.get_or_init(|| index))
     }
@@ -299,16 +320,25 @@ impl Sources {
     ///
     /// When no index has it.
     pub fn wheels(&self, client: &Client, project: &str) -> Result<Vec<Wheel>, Error> {
-        let known = self.pages.borrow().iter().find(|(name, _)| name == project).map(|(_, wheels)| wheels.clone());
+        let known = self
+            .pages
+            .borrow()
+            .iter()
+            .find(|(name, _)| name == project)
+            .map(|(_, wheels)| wheels.clone());
         if let Some(wheels) = known {
             return Ok(wheels);
         }
         let index = self.python_index()?;
         for index in &index.indexes {
-            self.allowed(&index.url, || format!("the Python index `{}`", shown(&index.url)))?;
+            self.allowed(&index.url, || {
+                format!("the Python index `{}`", shown(&index.url))
+            })?;
         }
         let wheels = pypi::project(client, index, project)?;
-        self.pages.borrow_mut().push((project.to_owned(), wheels.clone()));
+        self.pages
+            .borrow_mut()
+            .push((project.to_owned(), wheels.clone()));
         Ok(wheels)
     }
 
@@ -334,12 +364,21 @@ impl Sources {
                 let url = nvidia::address(&self.nvidia, path)?;
                 self.allowed(&url, || format!("`{}`", release.file))?;
                 let (digests, size) = (release.digests.clone(), release.size);
-                Offer { server: Server::Nvidia, url, file: release.file.clone(), digests, size, trust }
+                Offer {
+                    server: Server::Nvidia,
+                    url,
+                    file: release.file.clone(),
+                    digests,
+                    size,
+                    trust,
+                }
             }
             Origin::Pypi { project } => {
                 let wheels = self.wheels(client, project)?;
                 let wheel = wheels.iter().find(|wheel| wheel.file == release.file);
-                let wheel = wheel.ok_or_else(|| Error::NoFile { file: release.file.clone() })?;
+                let wheel = wheel.ok_or_else(|| Error::NoFile {
+                    file: release.file.clone(),
+                })?;
                 self.allowed(&wheel.url, || format!("`{}`", release.file))?;
                 let mut offer = Offer {
                     server: Server::Pypi,
@@ -349,21 +388,30 @@ impl Sources {
                     size: release.size.or(wheel.size),
                     trust,
                 };
-                if offer.digests.is_empty() && let Some(sha256) = &wheel.sha256 {
-                    offer.digests.push(Digest { sha256: sha256.clone(), date: None });
+                if offer.digests.is_empty()
+                    && let Some(sha256) = &wheel.sha256
+                {
+                    offer.digests.push(Digest {
+                        sha256: sha256.clone(),
+                        date: None,
+                    });
                     offer.trust = Trust::Index;
                 }
                 offer
             }
         };
-        if offer.digests.is_empty() && offer.server == Server::Nvidia && offer.url.scheme() != "file" {
+        if offer.digests.is_empty()
+            && offer.server == Server::Nvidia
+            && offer.url.scheme() != "file"
+        {
             // Beside archives of the old tree NVIDIA has put the digest. That it is missing means only that.
             match nvidia::digest_beside(client, &offer.url) {
                 Ok(sha256) => {
                     offer.digests.push(Digest { sha256, date: None });
                     offer.trust = Trust::Index;
                 }
-                Err(Error::NotAnIndex { .. } | Error::Download(download::Error::Status { .. })) => {}
+                Err(Error::NotAnIndex { .. } | Error::Download(download::Error::Status { .. })) => {
+                }
                 Err(error) => return Err(error),
             }
         }

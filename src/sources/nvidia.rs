@@ -38,7 +38,10 @@ pub fn base(set: Option<&str>) -> Result<Url, Error> {
 ///
 /// When the path leads out of the tree.
 pub fn address(base: &Url, path: &str) -> Result<Url, Error> {
-    let url = base.join(path).ok().filter(|url| url.as_str().starts_with(base.as_str()));
+    let url = base
+        .join(path)
+        .ok()
+        .filter(|url| url.as_str().starts_with(base.as_str()));
     url.ok_or_else(|| Error::NotAnIndex {
         url: shown(base),
         why: format!("the path `{path}` leads out of it"),
@@ -64,8 +67,10 @@ pub fn release(client: &Client, base: &Url, label: &str) -> Result<Vec<Release>,
     let url = address(base, &redistrib::path(label))?;
     let document = client.document(&url, "application/json")?;
     let text = String::from_utf8_lossy(&document.body);
-    redistrib::parse(label, &text)
-        .map_err(|error| Error::NotAnIndex { url: shown(&url), why: error.to_string() })
+    redistrib::parse(label, &text).map_err(|error| Error::NotAnIndex {
+        url: shown(&url),
+        why: error.to_string(),
+    })
 }
 
 /// The digest that lies beside an archive of the old tree as `FILE.sha256`.
@@ -78,7 +83,11 @@ pub fn digest_beside(client: &Client, archive: &Url) -> Result<String, Error> {
     url.set_path(&format!("{}.sha256", archive.path()));
     let document = client.document(&url, "text/plain")?;
     let text = String::from_utf8_lossy(&document.body);
-    let digest = text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    let digest = text
+        .split_whitespace()
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let sound = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     sound.then_some(digest).ok_or_else(|| Error::NotAnIndex {
         url: shown(&url),
@@ -93,7 +102,10 @@ mod tests {
     #[test]
     fn paths_stay_below_the_base() {
         let base = base(Some("http://127.0.0.1:1/mirror")).unwrap();
-        assert_eq!(address(&base, "compute/x.zip").unwrap().as_str(), "http://127.0.0.1:1/mirror/compute/x.zip");
+        assert_eq!(
+            address(&base, "compute/x.zip").unwrap().as_str(),
+            "http://127.0.0.1:1/mirror/compute/x.zip"
+        );
         for path in ["../x", "/x", "//h.example/x", "https://h.example/x"] {
             assert!(address(&base, path).is_err(), "{path}");
         }

@@ -58,7 +58,10 @@ pub fn project(client: &Client, index: &PythonIndex, project: &str) -> Result<Ve
     let mut failure = None;
     let mut add = |found: Result<Vec<Wheel>, Error>| match found {
         Ok(found) => {
-            for wheel in found.into_iter().filter(|wheel| wheel.name.project == project) {
+            for wheel in found
+                .into_iter()
+                .filter(|wheel| wheel.name.project == project)
+            {
                 if !wheels.iter().any(|other| other.file == wheel.file) {
                     wheels.push(wheel);
                 }
@@ -107,7 +110,11 @@ fn links_page(client: &Client, links: &Index) -> Result<Vec<Wheel>, Error> {
     if links.url.scheme() == "file" {
         let path = links.url.to_file_path().unwrap_or_default();
         let body = std::fs::read(&path).map_err(crate::error::IoError::at("read", &path))?;
-        let document = Document { url: links.url.clone(), content_type: "text/html".to_owned(), body };
+        let document = Document {
+            url: links.url.clone(),
+            content_type: "text/html".to_owned(),
+            body,
+        };
         return read_page(&document);
     }
     read_page(&client.document(&links.url, "text/html")?)
@@ -115,15 +122,28 @@ fn links_page(client: &Client, links: &Index) -> Result<Vec<Wheel>, Error> {
 
 /// Wheels in a folder of this machine. A folder that is not there has none: pip does not mind either.
 fn folder(url: &Url) -> Result<Vec<Wheel>, Error> {
-    let Ok(path) = url.to_file_path() else { return Ok(Vec::new()) };
-    let entries = std::fs::read_dir(Path::new(&path)).into_iter().flatten().flatten();
+    let Ok(path) = url.to_file_path() else {
+        return Ok(Vec::new());
+    };
+    let entries = std::fs::read_dir(Path::new(&path))
+        .into_iter()
+        .flatten()
+        .flatten();
     Ok(entries
         .filter_map(|entry| {
             let file = entry.file_name().into_string().ok()?;
             let name = WheelName::parse(&file)?;
             let url = Url::from_file_path(entry.path()).ok()?;
             let size = entry.metadata().ok()?.len();
-            Some(Wheel { file, name, url, sha256: None, size: Some(size), uploaded: None, yanked: false })
+            Some(Wheel {
+                file,
+                name,
+                url,
+                sha256: None,
+                size: Some(size),
+                uploaded: None,
+                yanked: false,
+            })
         })
         .collect())
 }
@@ -152,15 +172,31 @@ struct File {
 ///
 /// When it is neither: a login page, say.
 pub fn read_page(document: &Document) -> Result<Vec<Wheel>, Error> {
-    let unreadable = |why: String| Error::NotAnIndex { url: shown(&document.url), why };
+    let unreadable = |why: String| Error::NotAnIndex {
+        url: shown(&document.url),
+        why,
+    };
     if document.content_type.ends_with("json") {
-        let page: Page =
-            serde_json::from_slice(&document.body).map_err(|error| unreadable(error.to_string()))?;
+        let page: Page = serde_json::from_slice(&document.body)
+            .map_err(|error| unreadable(error.to_string()))?;
         let wheels = page.files.into_iter().filter_map(|file| {
-            let yanked = !matches!(file.yanked, serde_json::Value::Null | serde_json::Value::Bool(false));
+            let yanked = !matches!(
+                file.yanked,
+                serde_json::Value::Null | serde_json::Value::Bool(false)
+            );
             let digest = file.hashes.get("sha256").filter(|digest| is_sha256(digest));
-            let wheel = wheel(&document.url, file.filename, &file.url, digest.cloned(), yanked)?;
-            Some(Wheel { size: file.size, uploaded: file.uploaded, ..wheel })
+            let wheel = wheel(
+                &document.url,
+                file.filename,
+                &file.url,
+                digest.cloned(),
+                yanked,
+            )?;
+            Some(Wheel {
+                size: file.size,
+                uploaded: file.uploaded,
+                ..wheel
+            })
         });
         return Ok(wheels.collect());
     }
@@ -176,16 +212,24 @@ pub fn read_page(document: &Document) -> Result<Vec<Wheel>, Error> {
     let mut wheels = Vec::new();
     for Anchor { href, text, yanked } in page.anchors {
         let file = text.trim().to_owned();
-        any |= [".whl", ".tar.gz", ".zip"].iter().any(|end| file.ends_with(end));
+        any |= [".whl", ".tar.gz", ".zip"]
+            .iter()
+            .any(|end| file.ends_with(end));
         let digest = href
             .split_once('#')
-            .and_then(|(_, fragment)| fragment.split('&').find_map(|part| part.strip_prefix("sha256=")))
+            .and_then(|(_, fragment)| {
+                fragment
+                    .split('&')
+                    .find_map(|part| part.strip_prefix("sha256="))
+            })
             .filter(|digest| is_sha256(digest))
             .map(str::to_owned);
         wheels.extend(wheel(base, file, &href, digest, yanked));
     }
     if !any && text.contains("<form") {
-        return Err(unreadable("it is a web page with a form, as logins have".to_owned()));
+        return Err(unreadable(
+            "it is a web page with a form, as logins have".to_owned(),
+        ));
     }
     Ok(wheels)
 }
@@ -201,8 +245,15 @@ fn wheel(
     let mut url = base.join(href).ok()?;
     url.set_fragment(None);
     let sha256 = sha256.map(|digest| digest.to_ascii_lowercase());
-    matches!(url.scheme(), "https" | "http" | "file")
-        .then_some(Wheel { file, name, url, sha256, size: None, uploaded: None, yanked })
+    matches!(url.scheme(), "https" | "http" | "file").then_some(Wheel {
+        file,
+        name,
+        url,
+        sha256,
+        size: None,
+        uploaded: None,
+        yanked,
+    })
 }
 
 fn is_sha256(text: &str) -> bool {
@@ -292,14 +343,26 @@ mod tests {
         let linux = vec![Platform::LinuxX64];
         assert_eq!(
             parse("nvidia_cudnn_cu12-9.10.2.21-py3-none-manylinux_2_27_x86_64.whl"),
-            Some(("nvidia-cudnn-cu12".into(), "9.10.2.21".into(), 0, linux.clone()))
+            Some((
+                "nvidia-cudnn-cu12".into(),
+                "9.10.2.21".into(),
+                0,
+                linux.clone()
+            ))
         );
         assert_eq!(
             parse("nvidia_cudnn_cu11-8.5.0.96-2-py3-none-manylinux1_x86_64.whl"),
-            Some(("nvidia-cudnn-cu11".into(), "8.5.0.96".into(), 2, linux.clone()))
+            Some((
+                "nvidia-cudnn-cu11".into(),
+                "8.5.0.96".into(),
+                2,
+                linux.clone()
+            ))
         );
         assert_eq!(
-            parse("nvidia_cublas-13.1-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl").unwrap().3,
+            parse("nvidia_cublas-13.1-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl")
+                .unwrap()
+                .3,
             linux
         );
         for (tag, platforms) in [
@@ -309,16 +372,28 @@ mod tests {
             ("macosx_11_0_arm64", vec![]),
             ("any", vec![]),
         ] {
-            assert_eq!(parse(&format!("p-1-py3-none-{tag}.whl")).unwrap().3, platforms, "{tag}");
+            assert_eq!(
+                parse(&format!("p-1-py3-none-{tag}.whl")).unwrap().3,
+                platforms,
+                "{tag}"
+            );
         }
-        for file in ["p-1.tar.gz", "p-1.whl", "../p-1-py3-none-any.whl", "p-1-x-py3-none-any.whl", "a\\b-1-py3-none-any.whl"] {
+        for file in [
+            "p-1.tar.gz",
+            "p-1.whl",
+            "../p-1-py3-none-any.whl",
+            "p-1-x-py3-none-any.whl",
+            "a\\b-1-py3-none-any.whl",
+        ] {
             assert_eq!(parse(file), None, "{file}");
         }
     }
 
     fn document(content_type: &str, body: &str) -> Document {
         Document {
-            url: "https://mirror.example/simple/nvidia-cudnn-cu12/".parse().unwrap(),
+            url: "https://mirror.example/simple/nvidia-cudnn-cu12/"
+                .parse()
+                .unwrap(),
             content_type: content_type.to_owned(),
             body: body.as_bytes().to_vec(),
         }
@@ -344,8 +419,14 @@ mod tests {
         };
         let json = one(read_page(&document("application/vnd.pypi.simple.v1+json", &json)).unwrap());
         let html = one(read_page(&document("text/html", &html)).unwrap());
-        assert_eq!(json.url.as_str(), format!("https://mirror.example/packages/a%20b/{file}"));
-        assert_eq!(html.url.as_str(), format!("https://mirror.example/packages/a%20b/{file}?a=1&b=2"));
+        assert_eq!(
+            json.url.as_str(),
+            format!("https://mirror.example/packages/a%20b/{file}")
+        );
+        assert_eq!(
+            html.url.as_str(),
+            format!("https://mirror.example/packages/a%20b/{file}?a=1&b=2")
+        );
         for wheel in [&json, &html] {
             assert_eq!(wheel.sha256.as_deref(), Some(DIGEST));
             assert!(wheel.yanked);
@@ -356,11 +437,20 @@ mod tests {
     #[test]
     fn what_is_no_index_is_said() {
         for (kind, body) in [
-            ("text/html", "<html><form action=/login><a href=/help>help</a></form></html>"),
+            (
+                "text/html",
+                "<html><form action=/login><a href=/help>help</a></form></html>",
+            ),
             ("text/plain", "busy"),
             ("application/json", "{\"error\":\"no\"}"),
         ] {
-            assert!(matches!(read_page(&document(kind, body)), Err(Error::NotAnIndex { .. })), "{body}");
+            assert!(
+                matches!(
+                    read_page(&document(kind, body)),
+                    Err(Error::NotAnIndex { .. })
+                ),
+                "{body}"
+            );
         }
     }
 }

@@ -18,15 +18,24 @@ use crate::companion::CompanionId;
 use crate::error::{Exit, Failure, IoError};
 use crate::version::BuildId;
 
+mod dedupe;
 mod disk;
 mod projects;
 mod receipt;
+mod verify;
 
 pub use disk::{link_or_copy, remove_tree, rename, replace_file};
-pub use receipt::{SCHEMA as RECEIPT_SCHEMA, FileRecord, Package, Receipt, Signatures, Trust, now_utc};
+pub use receipt::{
+    FileRecord, Package, Receipt, SCHEMA as RECEIPT_SCHEMA, Signatures, Trust, now_utc,
+};
+pub use verify::{Damage, DamageKind};
 
 /// The name of the receipt inside a build's folder.
 pub const RECEIPT: &str = "receipt.toml";
+
+/// What a person is told when [`Store::publish`] has to wait.
+pub const HELD: &str =
+    "waiting for another program, probably an antivirus, to let go of the new files";
 
 /// What can go wrong in the store.
 #[derive(Debug, thiserror::Error)]

@@ -47,7 +47,11 @@ impl Day {
     fn client(&self) -> Client {
         let none: [(&str, &str); 0] = [];
         let options = Options::new(&Env::from_pairs(none), None);
-        Client::new(Options { stall: self.stall, retries: self.retries, ..options })
+        Client::new(Options {
+            stall: self.stall,
+            retries: self.retries,
+            ..options
+        })
     }
 
     fn fetch(&mut self) -> Result<Fetched, Error> {
@@ -55,7 +59,10 @@ impl Day {
     }
 
     fn fetch_from(&mut self, url: &str) -> Result<Fetched, Error> {
-        let digest = Digest { sha256: sha256(&self.body), date: Some("2026-01-02".to_owned()) };
+        let digest = Digest {
+            sha256: sha256(&self.body),
+            date: Some("2026-01-02".to_owned()),
+        };
         let request = Request {
             url: &url.parse().unwrap(),
             folder: self.folder.path(),
@@ -72,7 +79,9 @@ impl Day {
     /// The file came, whole and right.
     #[track_caller]
     fn heals(&mut self) {
-        let fetched = self.fetch().unwrap_or_else(|error| panic!("{error}: {error:?}"));
+        let fetched = self
+            .fetch()
+            .unwrap_or_else(|error| panic!("{error}: {error:?}"));
         assert_eq!(std::fs::read(&fetched.path).unwrap(), self.body);
         assert_eq!(self.left(), ["cudnn.zip"], "only the file itself stays");
     }
@@ -103,11 +112,15 @@ impl Day {
 
     fn ranges(&self) -> Vec<Option<String>> {
         let hits = self.server.hits(PATH);
-        hits.iter().map(|hit| hit.headers.get("range").cloned()).collect()
+        hits.iter()
+            .map(|hit| hit.headers.get("range").cloned())
+            .collect()
     }
 
     fn started_over(&self) -> bool {
-        self.events.iter().any(|event| matches!(event, Event::StartedOver(_)))
+        self.events
+            .iter()
+            .any(|event| matches!(event, Event::StartedOver(_)))
     }
 }
 
@@ -126,7 +139,10 @@ pub fn noise(length: usize) -> Vec<u8> {
 }
 
 pub fn sha256(bytes: &[u8]) -> String {
-    sha2::Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    sha2::Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[test]
@@ -162,7 +178,11 @@ fn a_body_that_always_ends_early_is_named_and_kept() {
     let before = day.server.sent(PATH);
     day.server.heal();
     day.heals();
-    assert_eq!(day.server.sent(PATH) - before, 300_000 - before, "nothing is fetched twice");
+    assert_eq!(
+        day.server.sent(PATH) - before,
+        300_000 - before,
+        "nothing is fetched twice"
+    );
 }
 
 #[test]
@@ -177,9 +197,21 @@ fn a_stall_is_given_up_and_tried_again() {
 fn an_endless_stall_is_named() {
     let mut day = Day::new(300_000).with(None, Fault::Stall(0));
     day.retries = 1;
-    let error = day.fails(Exit::Network, &["127.0.0.1:", "has sent nothing for 1 seconds"]);
-    assert!(error.hints().iter().any(|hint| hint.contains("network-timeout")));
-    assert_eq!(day.left(), Vec::<String>::new(), "not one byte came, nothing is left");
+    let error = day.fails(
+        Exit::Network,
+        &["127.0.0.1:", "has sent nothing for 1 seconds"],
+    );
+    assert!(
+        error
+            .hints()
+            .iter()
+            .any(|hint| hint.contains("network-timeout"))
+    );
+    assert_eq!(
+        day.left(),
+        Vec::<String>::new(),
+        "not one byte came, nothing is left"
+    );
 }
 
 #[test]
@@ -193,7 +225,10 @@ fn a_slow_drip_is_no_stall() {
 #[test]
 fn a_content_length_too_long_is_a_wrong_size() {
     let mut day = Day::new(300_000).with(None, Fault::LongerLength(5));
-    day.fails(Exit::BadArchive, &["is 300005 bytes long; it should be 300000 bytes"]);
+    day.fails(
+        Exit::BadArchive,
+        &["is 300005 bytes long; it should be 300000 bytes"],
+    );
     assert_eq!(day.left(), Vec::<String>::new());
 }
 
@@ -206,21 +241,27 @@ fn a_content_length_too_short_is_a_wrong_size() {
 
 #[test]
 fn a_server_that_ignores_range_starts_over() {
-    let mut day = Day::new(300_000).with(Some(1), Fault::Truncate(100_000)).with(None, Fault::IgnoreRange);
+    let mut day = Day::new(300_000)
+        .with(Some(1), Fault::Truncate(100_000))
+        .with(None, Fault::IgnoreRange);
     day.heals();
     assert!(day.started_over());
 }
 
 #[test]
 fn a_wrong_offset_starts_over_without_ranges() {
-    let mut day = Day::new(300_000).with(Some(1), Fault::Truncate(100_000)).with(None, Fault::WrongOffset);
+    let mut day = Day::new(300_000)
+        .with(Some(1), Fault::Truncate(100_000))
+        .with(None, Fault::WrongOffset);
     day.heals();
     assert_eq!(day.ranges().last(), Some(&None));
 }
 
 #[test]
 fn range_not_satisfiable_starts_over_without_ranges() {
-    let mut day = Day::new(300_000).with(Some(1), Fault::Truncate(100_000)).with(None, Fault::NotSatisfiable);
+    let mut day = Day::new(300_000)
+        .with(Some(1), Fault::Truncate(100_000))
+        .with(None, Fault::NotSatisfiable);
     day.heals();
     assert_eq!(day.ranges().last(), Some(&None));
 }
@@ -243,14 +284,20 @@ fn busy_servers_are_asked_again_when_they_say() {
         let mut day = Day::new(3000).with(Some(1), Fault::Status(status, Some(after)));
         let started = Instant::now();
         day.heals();
-        assert!(started.elapsed() >= Duration::from_secs(1), "Retry-After is honoured");
+        assert!(
+            started.elapsed() >= Duration::from_secs(1),
+            "Retry-After is honoured"
+        );
     }
 }
 
 #[test]
 fn a_server_that_stays_busy_is_named() {
     let mut day = Day::new(3000).with(None, Fault::Status(503, Some("0")));
-    day.fails(Exit::Network, &["cudnn.zip` answered 503 (Service Unavailable)"]);
+    day.fails(
+        Exit::Network,
+        &["cudnn.zip` answered 503 (Service Unavailable)"],
+    );
     assert_eq!(day.ranges().len(), 4, "the first try and three more");
     assert_eq!(day.left(), Vec::<String>::new());
 }
@@ -267,7 +314,10 @@ fn not_found_is_final() {
 fn a_login_page_is_told_from_an_archive() {
     let mut day = Day::new(3000).with(None, Fault::LoginPage);
     // The page is not as long as the archive: say what it is, not that its size is wrong.
-    let error = day.fails(Exit::Network, &["answered with a web page instead of an archive"]);
+    let error = day.fails(
+        Exit::Network,
+        &["answered with a web page instead of an archive"],
+    );
     assert!(error.hints().iter().any(|hint| hint.contains("--from")));
     assert_eq!(day.left(), Vec::<String>::new());
 }
@@ -278,7 +328,10 @@ fn a_wrong_digest_names_both_and_leaves_nothing() {
     let served = day.body.clone();
     day.body[1500] ^= 1;
     let expected = sha256(&day.body);
-    day.fails(Exit::BadArchive, &["cudnn.zip", &sha256(&served), &expected, "of 2026-01-02"]);
+    day.fails(
+        Exit::BadArchive,
+        &["cudnn.zip", &sha256(&served), &expected, "of 2026-01-02"],
+    );
     assert_eq!(day.left(), Vec::<String>::new());
 }
 
@@ -319,7 +372,8 @@ fn an_archive_that_is_gzip_itself_may_be_called_encoded() {
 #[test]
 fn redirects_are_followed_but_not_in_circles_and_not_to_other_schemes() {
     let mut day = Day::new(3000);
-    day.server.fault("/moved", None, Fault::Redirect(PATH.to_owned()));
+    day.server
+        .fault("/moved", None, Fault::Redirect(PATH.to_owned()));
     let url = day.server.url("/moved");
     day.fetch_from(&url).unwrap();
 
@@ -341,8 +395,13 @@ fn an_unreachable_server_is_named() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap().port()
     };
-    let error = day.fetch_from(&format!("http://127.0.0.1:{port}/x")).unwrap_err();
-    assert_eq!(error.to_string(), format!("could not reach `127.0.0.1:{port}`"));
+    let error = day
+        .fetch_from(&format!("http://127.0.0.1:{port}/x"))
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("could not reach `127.0.0.1:{port}`")
+    );
     assert_eq!(error.exit(), Exit::Network);
     assert_eq!(day.left(), Vec::<String>::new());
 }
@@ -363,12 +422,21 @@ fn logins_go_to_their_server_only_and_are_never_shown() {
     other.serve("/x", day.body.clone());
     let target = other.url("/x");
     day.server.fault("/moved", None, Fault::Redirect(target));
-    let url = day.server.url("/moved").replace("http://", "http://user:s3cret@");
+    let url = day
+        .server
+        .url("/moved")
+        .replace("http://", "http://user:s3cret@");
     day.fetch_from(&url).unwrap();
-    assert_eq!(day.server.hits("/moved")[0].headers["authorization"], "Basic dXNlcjpzM2NyZXQ=");
+    assert_eq!(
+        day.server.hits("/moved")[0].headers["authorization"],
+        "Basic dXNlcjpzM2NyZXQ="
+    );
     assert_eq!(other.hits("/x")[0].headers.get("authorization"), None);
 
-    let url = day.server.url("/nowhere").replace("http://", "http://user:s3cret@");
+    let url = day
+        .server
+        .url("/nowhere")
+        .replace("http://", "http://user:s3cret@");
     std::fs::remove_file(day.folder.path().join("cudnn.zip")).unwrap();
     let error = day.fetch_from(&url).unwrap_err();
     let all = format!("{error} {error:?} {:?}", error.hints());
@@ -394,7 +462,10 @@ fn a_file_address_is_read_where_it_lies() {
     let fetched = day.fetch_from(url.as_str()).unwrap();
     assert_eq!((fetched.path, fetched.ours), (path.clone(), false));
     std::fs::write(&path, b"other").unwrap();
-    assert!(matches!(day.fetch_from(url.as_str()), Err(Error::WrongDigest { .. })));
+    assert!(matches!(
+        day.fetch_from(url.as_str()),
+        Err(Error::WrongDigest { .. })
+    ));
     assert!(path.exists(), "a person's file is not ours to remove");
 }
 
@@ -418,7 +489,10 @@ fn segments_of_a_broken_transfer_go_on_each_where_it_stood() {
     day.server.heal();
     day.heals();
     let twice = day.server.sent(PATH) - LARGE;
-    assert!(before > 0 && twice < LARGE / 50, "{twice} bytes were fetched twice");
+    assert!(
+        before > 0 && twice < LARGE / 50,
+        "{twice} bytes were fetched twice"
+    );
 }
 
 #[test]
@@ -436,5 +510,9 @@ fn segments_bring_more_than_one_slow_connection() {
     let started = Instant::now();
     day.heals();
     let alone = Duration::from_millis(8) * (LARGE as u32 / (64 << 10));
-    assert!(started.elapsed() * 2 < alone, "{:?} against {alone:?} for one", started.elapsed());
+    assert!(
+        started.elapsed() * 2 < alone,
+        "{:?} against {alone:?} for one",
+        started.elapsed()
+    );
 }

@@ -4,7 +4,9 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::published::{JIT, Market, cublas, file_path, old_archive, store_has_only_internals, wheel};
+use crate::published::{
+    JIT, Market, cublas, file_path, old_archive, store_has_only_internals, wheel,
+};
 use crate::sandbox::Sandbox;
 use crate::server::{Fault, Server};
 
@@ -16,10 +18,19 @@ const FOLDER: &str = "cudnn-9.99.0.1-cuda13-jit";
 /// What may be there after a failed install: our own folder, and in it nothing that weighs.
 #[track_caller]
 fn nothing_left(sandbox: &Sandbox) {
-    assert!(store_has_only_internals(sandbox), "{:?}", sandbox.store_listing());
+    assert!(
+        store_has_only_internals(sandbox),
+        "{:?}",
+        sandbox.store_listing()
+    );
     for name in ["downloads", "staging", "trash"] {
         let folder = sandbox.store().join(".cudnnm").join(name);
-        let left: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        let left: Vec<_> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
         assert!(left.is_empty(), "{left:?}");
     }
 }
@@ -38,18 +49,42 @@ fn a_wheel_installs_with_its_receipt() {
     ]);
     let receipt = fs::read_to_string(sandbox.store().join(FOLDER).join("receipt.toml")).unwrap();
     let digest = crate::downloads::sha256(&package.bytes);
-    for text in [&digest, "source = \"pypi\"", "trust = \"index\"", "lib/libcudnn.so.9", &package.file] {
+    for text in [
+        &digest,
+        "source = \"pypi\"",
+        "trust = \"index\"",
+        "lib/libcudnn.so.9",
+        &package.file,
+    ] {
         assert!(receipt.contains(text), "{text}\n{receipt}");
     }
-    assert!(sandbox.store().join(FOLDER).join("lib").join("libcudnn.so").exists(), "the linker's name is made");
+    assert!(
+        sandbox
+            .store()
+            .join(FOLDER)
+            .join("lib")
+            .join("libcudnn.so")
+            .exists(),
+        "the linker's name is made"
+    );
     let downloads = sandbox.store().join(".cudnnm").join("downloads");
-    assert_eq!(fs::read_dir(downloads).unwrap().count(), 0, "the archive is not kept");
+    assert_eq!(
+        fs::read_dir(downloads).unwrap().count(),
+        0,
+        "the archive is not kept"
+    );
 
     let again = sandbox.cudnnm(["install", SPEC, "--offline"]);
     again.exits(3);
-    sandbox.cudnnm(["install", SPEC]).success().says(&["9.99.0.1+cuda13+jit is installed already"]);
+    sandbox
+        .cudnnm(["install", SPEC])
+        .success()
+        .says(&["9.99.0.1+cuda13+jit is installed already"]);
     assert_eq!(market.server.hits(&file_path(&package)).len(), 1);
-    sandbox.cudnnm(["install", "--force", SPEC]).success().says(&["installed 9.99.0.1+cuda13+jit"]);
+    sandbox
+        .cudnnm(["install", "--force", SPEC])
+        .success()
+        .says(&["installed 9.99.0.1+cuda13+jit"]);
 }
 
 #[test]
@@ -69,14 +104,22 @@ fn a_folder_of_wheels_serves_without_any_index() {
     fs::create_dir_all(&wheels).unwrap();
     fs::write(wheels.join(&package.file), &package.bytes).unwrap();
     sandbox.set("PIP_NO_INDEX", "1");
-    sandbox.set("PIP_FIND_LINKS", url::Url::from_directory_path(&wheels).unwrap().as_str());
+    sandbox.set(
+        "PIP_FIND_LINKS",
+        url::Url::from_directory_path(&wheels).unwrap().as_str(),
+    );
     // A folder names no digests, and the list does not know this file.
-    sandbox.cudnnm(["install", SPEC, "--source", "pypi"]).exits(7).says(&[
-        "the digest of `nvidia_cudnn_jit_cu13-9.99.0.1",
-        "hint: to take what comes and remember its digest: add --trust-on-first-use",
-    ]);
+    sandbox
+        .cudnnm(["install", SPEC, "--source", "pypi"])
+        .exits(7)
+        .says(&[
+            "the digest of `nvidia_cudnn_jit_cu13-9.99.0.1",
+            "hint: to take what comes and remember its digest: add --trust-on-first-use",
+        ]);
     nothing_left(&sandbox);
-    sandbox.cudnnm(["install", SPEC, "--source", "pypi", "--trust-on-first-use"]).success();
+    sandbox
+        .cudnnm(["install", SPEC, "--source", "pypi", "--trust-on-first-use"])
+        .success();
     let receipt = fs::read_to_string(sandbox.store().join(FOLDER).join("receipt.toml")).unwrap();
     assert!(receipt.contains("trust = \"first-use\""), "{receipt}");
     assert!(wheels.join(&package.file).exists(), "a person's file stays");
@@ -90,10 +133,15 @@ fn nvidias_newer_release_is_found_and_preferred() {
         file: "cudnn-linux-x86_64-9.99.0.1_cuda13-archive.tar.gz".to_owned(),
         ..archive
     };
-    market.publish("nvidia-cudnn-cu13", crate::published::wheel("nvidia-cudnn-cu13", "9.99.0.1", 10));
+    market.publish(
+        "nvidia-cudnn-cu13",
+        crate::published::wheel("nvidia-cudnn-cu13", "9.99.0.1", 10),
+    );
     market.publish_by_nvidia("9.99.0.1", "cuda13", &archive);
     let sandbox = market.customer();
-    let run = sandbox.cudnnm(["install", "9.99+cuda13+full", "--json"]).success();
+    let run = sandbox
+        .cudnnm(["install", "9.99+cuda13+full", "--json"])
+        .success();
     let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["builds"][0]["source"], "nvidia");
     assert_eq!(report["builds"][0]["build"], "9.99.0.1+cuda13");
@@ -107,15 +155,21 @@ fn an_unreachable_server_is_replaced_by_the_other() {
         file: "cudnn-linux-x86_64-9.99.0.1_cuda13-archive.tar.gz".to_owned(),
         ..old_archive("9.99.0.1", "13")
     };
-    market.publish("nvidia-cudnn-cu13", wheel("nvidia-cudnn-cu13", "9.99.0.1", 10));
+    market.publish(
+        "nvidia-cudnn-cu13",
+        wheel("nvidia-cudnn-cu13", "9.99.0.1", 10),
+    );
     market.publish_by_nvidia("9.99.0.1", "cuda13", &archive);
     let path = format!("/compute/cudnn/redist/cudnn/linux-x86_64/{}", archive.file);
     market.server.fault(&path, None, Fault::Status(503, None));
     let sandbox = market.customer();
-    sandbox.cudnnm(["install", "9.99+cuda13+full"]).success().says(&[
-        "answered 503 (Service Unavailable); trying pypi, which has 9.99.0.1+cuda13 as well",
-        "installed 9.99.0.1+cuda13",
-    ]);
+    sandbox
+        .cudnnm(["install", "9.99+cuda13+full"])
+        .success()
+        .says(&[
+            "answered 503 (Service Unavailable); trying pypi, which has 9.99.0.1+cuda13 as well",
+            "installed 9.99.0.1+cuda13",
+        ]);
 }
 
 #[test]
@@ -135,9 +189,15 @@ fn a_dry_run_shows_the_plan_and_does_nothing() {
 fn without_a_spec_the_projects_wish_is_installed() {
     let (market, _) = Market::with_jit(10);
     let sandbox = market.customer();
-    sandbox.cudnnm(["install"]).exits(4).says(&["no cuDNN is selected here"]);
+    sandbox
+        .cudnnm(["install"])
+        .exits(4)
+        .says(&["no cuDNN is selected here"]);
     fs::write(sandbox.project().join(".cudnn-version"), SPEC).unwrap();
-    sandbox.cudnnm(["install"]).success().says(&[".cudnn-version, line 1 asks for 9.99+cuda13+jit"]);
+    sandbox
+        .cudnnm(["install"])
+        .success()
+        .says(&[".cudnn-version, line 1 asks for 9.99+cuda13+jit"]);
     assert!(sandbox.store().join(FOLDER).is_dir());
 }
 
@@ -149,7 +209,9 @@ fn exec_and_use_install_when_asked() {
     sandbox.cudnnm(["use", "--install", SPEC]).success();
     sandbox.cudnnm(["current"]).success();
     sandbox.cudnnm(["uninstall", SPEC]).success();
-    let run = sandbox.cudnnm(["exec", "--install", "sh", "-c", "echo $CUDNN_PATH"]).success();
+    let run = sandbox
+        .cudnnm(["exec", "--install", "sh", "-c", "echo $CUDNN_PATH"])
+        .success();
     assert!(run.stdout.contains(FOLDER), "{}", run.stdout);
 }
 
@@ -157,7 +219,10 @@ fn exec_and_use_install_when_asked() {
 fn an_unknown_version_names_the_nearest() {
     let (market, _) = Market::with_jit(10);
     let sandbox = market.customer();
-    sandbox.cudnnm(["install", "9.98.7"]).exits(3).says(&["cuDNN 9.98.7 is not published", "nearest published: 9.99.0"]);
+    sandbox
+        .cudnnm(["install", "9.98.7"])
+        .exits(3)
+        .says(&["cuDNN 9.98.7 is not published", "nearest published: 9.99.0"]);
     nothing_left(&sandbox);
 }
 
@@ -175,7 +240,10 @@ fn a_version_that_is_not_published_like_this_says_what_there_is() {
             "there is 8.2.1+",
         ]);
     }
-    sandbox.cudnnm(["install", "9.99+cuda13", "--cuda", "12"]).exits(2).says(&["a spec says +13 and --cuda says 12"]);
+    sandbox
+        .cudnnm(["install", "9.99+cuda13", "--cuda", "12"])
+        .exits(2)
+        .says(&["a spec says +13 and --cuda says 12"]);
     nothing_left(&sandbox);
 }
 
@@ -197,8 +265,13 @@ fn a_wrong_digest_leaves_the_store_unchanged() {
 fn a_login_page_leaves_the_store_unchanged() {
     let (market, package) = Market::with_jit(10);
     let sandbox = market.customer();
-    market.server.fault(&file_path(&package), None, Fault::LoginPage);
-    sandbox.cudnnm(["install", SPEC]).exits(6).says(&["answered with a web page instead of an archive"]);
+    market
+        .server
+        .fault(&file_path(&package), None, Fault::LoginPage);
+    sandbox
+        .cudnnm(["install", SPEC])
+        .exits(6)
+        .says(&["answered with a web page instead of an archive"]);
     nothing_left(&sandbox);
 }
 
@@ -206,8 +279,13 @@ fn a_login_page_leaves_the_store_unchanged() {
 fn a_login_page_in_place_of_the_index_is_told() {
     let (market, _) = Market::with_jit(10);
     let sandbox = market.customer();
-    market.server.fault(&format!("/simple/{JIT}/"), None, Fault::LoginPage);
-    sandbox.cudnnm(["install", KNOWN, "--source", "pypi"]).exits(6).says(&["is not what it should be: it is a web page with a form"]);
+    market
+        .server
+        .fault(&format!("/simple/{JIT}/"), None, Fault::LoginPage);
+    sandbox
+        .cudnnm(["install", KNOWN, "--source", "pypi"])
+        .exits(6)
+        .says(&["is not what it should be: it is a web page with a form"]);
     nothing_left(&sandbox);
 }
 
@@ -215,8 +293,13 @@ fn a_login_page_in_place_of_the_index_is_told() {
 fn a_missing_file_leaves_the_store_unchanged() {
     let (market, package) = Market::with_jit(10);
     let sandbox = market.customer();
-    market.server.fault(&file_path(&package), None, Fault::Status(404, None));
-    sandbox.cudnnm(["install", SPEC]).exits(6).says(&["answered 404 (Not Found)"]);
+    market
+        .server
+        .fault(&file_path(&package), None, Fault::Status(404, None));
+    sandbox
+        .cudnnm(["install", SPEC])
+        .exits(6)
+        .says(&["answered 404 (Not Found)"]);
     nothing_left(&sandbox);
 }
 
@@ -224,13 +307,20 @@ fn a_missing_file_leaves_the_store_unchanged() {
 fn an_unreachable_index_is_named() {
     let (market, _) = Market::with_jit(10);
     let mut sandbox = market.customer();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     sandbox.set("PIP_INDEX_URL", format!("http://127.0.0.1:{port}/simple"));
     sandbox.set("CUDNNM_NETWORK_RETRIES", "0");
-    sandbox.cudnnm(["install", KNOWN, "--source", "pypi"]).exits(6).says(&[
-        &format!("could not reach `127.0.0.1:{port}`"),
-        "hint: behind a proxy",
-    ]);
+    sandbox
+        .cudnnm(["install", KNOWN, "--source", "pypi"])
+        .exits(6)
+        .says(&[
+            &format!("could not reach `127.0.0.1:{port}`"),
+            "hint: behind a proxy",
+        ]);
     nothing_left(&sandbox);
 }
 
@@ -238,13 +328,22 @@ fn an_unreachable_index_is_named() {
 fn a_proxy_that_refuses_is_named_without_its_password() {
     let (market, _) = Market::with_jit(10);
     let mut sandbox = market.customer();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     sandbox.set("HTTP_PROXY", format!("http://me:s3cret@127.0.0.1:{port}"));
     // A host name, so that no rule for local addresses applies.
     sandbox.set("PIP_INDEX_URL", "http://index.invalid/simple");
     sandbox.set("CUDNNM_NETWORK_RETRIES", "0");
-    let run = sandbox.cudnnm(["install", KNOWN, "--source", "pypi"]).exits(6);
-    let run = run.says(&["could not reach `index.invalid`", &format!("the proxy in force is `http://127.0.0.1:{port}/`")]);
+    let run = sandbox
+        .cudnnm(["install", KNOWN, "--source", "pypi"])
+        .exits(6);
+    let run = run.says(&[
+        "could not reach `index.invalid`",
+        &format!("the proxy in force is `http://127.0.0.1:{port}/`"),
+    ]);
     assert!(!run.stderr.contains("s3cret"));
 }
 
@@ -252,7 +351,10 @@ fn a_proxy_that_refuses_is_named_without_its_password() {
 fn offline_uses_no_network() {
     let (market, package) = Market::with_jit(10);
     let sandbox = market.customer();
-    sandbox.cudnnm(["install", "--offline", "--refresh", SPEC]).exits(6).says(&["needs the network, and --offline is set"]);
+    sandbox
+        .cudnnm(["install", "--offline", "--refresh", SPEC])
+        .exits(6)
+        .says(&["needs the network, and --offline is set"]);
     assert!(market.server.hits(&format!("/simple/{JIT}/")).is_empty());
     assert!(market.server.hits(&file_path(&package)).is_empty());
 }
@@ -261,7 +363,13 @@ fn offline_uses_no_network() {
 fn credentials_of_the_index_reach_its_files_and_nothing_else() {
     let (market, package) = Market::with_jit(10);
     let mut sandbox = market.customer();
-    sandbox.set("PIP_INDEX_URL", market.server.url("/simple").replace("http://", "http://u:s3cret@"));
+    sandbox.set(
+        "PIP_INDEX_URL",
+        market
+            .server
+            .url("/simple")
+            .replace("http://", "http://u:s3cret@"),
+    );
     let run = sandbox.cudnnm(["install", SPEC]).success();
     assert!(!run.stderr.contains("s3cret"));
     let hit = &market.server.hits(&file_path(&package))[0];
@@ -277,7 +385,10 @@ fn an_archive_that_holds_something_else_is_refused() {
     package.file = package.file.replace("9.98.0.1", "9.99.0.1");
     market.publish(JIT, package);
     let sandbox = market.customer();
-    sandbox.cudnnm(["install", SPEC]).exits(7).says(&["holds 9.98.0", "not 9.99.0.1+cuda13+jit"]);
+    sandbox
+        .cudnnm(["install", SPEC])
+        .exits(7)
+        .says(&["holds 9.98.0", "not 9.99.0.1+cuda13+jit"]);
     nothing_left(&sandbox);
 }
 
@@ -288,24 +399,48 @@ fn companions_come_along_when_asked() {
     market.publish("nvidia-cublas", cublas("13.0.0.19", 13));
     market.publish("nvidia-cublas", cublas("14.0.0.1", 14));
     let sandbox = market.customer();
-    let run = sandbox.cudnnm(["install", SPEC, "--with-companions"]).success().says(&["installed cublas 13.0.1.5+cuda13"]);
+    let run = sandbox
+        .cudnnm(["install", SPEC, "--with-companions"])
+        .success()
+        .says(&["installed cublas 13.0.1.5+cuda13"]);
     assert!(!run.stderr.contains("also needs"));
-    assert!(sandbox.store().join("cublas-13.0.1.5-cuda13/lib/libcublasLt.so.13").exists());
-    sandbox.cudnnm(["install", SPEC, "--with-companions"]).success().says(&["libcublasLt.so.13 is there: "]);
-    let run = sandbox.cudnnm(["exec", "--cudnn", SPEC, "sh", "-c", "echo $LD_LIBRARY_PATH"]).success();
-    assert!(run.stdout.contains("cublas-13.0.1.5-cuda13/lib"), "{}", run.stdout);
+    assert!(
+        sandbox
+            .store()
+            .join("cublas-13.0.1.5-cuda13/lib/libcublasLt.so.13")
+            .exists()
+    );
+    sandbox
+        .cudnnm(["install", SPEC, "--with-companions"])
+        .success()
+        .says(&["libcublasLt.so.13 is there: "]);
+    let run = sandbox
+        .cudnnm(["exec", "--cudnn", SPEC, "sh", "-c", "echo $LD_LIBRARY_PATH"])
+        .success();
+    assert!(
+        run.stdout.contains("cublas-13.0.1.5-cuda13/lib"),
+        "{}",
+        run.stdout
+    );
 }
 
 #[test]
 fn sixteen_processes_make_one_download() {
     let (market, package) = Market::with_jit(300_000);
     // Slow enough that all sixteen are there before the first is done.
-    market.server.fault(&file_path(&package), None, Fault::Drip(30_000, Duration::from_millis(100)));
+    market.server.fault(
+        &file_path(&package),
+        None,
+        Fault::Drip(30_000, Duration::from_millis(100)),
+    );
     let sandbox = market.customer();
     let mut children: Vec<_> = (0..16)
         .map(|_| {
             let mut command = sandbox.command();
-            command.args(["install", SPEC]).stdout(Stdio::null()).stderr(Stdio::piped());
+            command
+                .args(["install", SPEC])
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped());
             command.spawn().unwrap()
         })
         .collect();
@@ -324,34 +459,54 @@ fn sixteen_processes_make_one_download() {
 #[test]
 fn a_kill_at_any_moment_leaves_a_store_that_works() {
     let (market, package) = Market::with_jit(400_000);
-    market.server.fault(&file_path(&package), None, Fault::Drip(20_000, Duration::from_millis(10)));
+    market.server.fault(
+        &file_path(&package),
+        None,
+        Fault::Drip(20_000, Duration::from_millis(10)),
+    );
     let sandbox = market.customer();
     let mut installed = false;
     for round in 0..30_u64 {
         let mut command = sandbox.command();
-        command.args(["install", "--force", SPEC]).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(["install", "--force", SPEC])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         // Spread over the whole of a run, differently each time.
         std::thread::sleep(Duration::from_millis(round * 37 % 400));
         child.kill().unwrap();
         child.wait().unwrap();
         installed |= sandbox.store().join(FOLDER).exists();
-        assert_eq!(installed, sandbox.store().join(FOLDER).join("receipt.toml").is_file(), "round {round}");
+        assert_eq!(
+            installed,
+            sandbox.store().join(FOLDER).join("receipt.toml").is_file(),
+            "round {round}"
+        );
         sandbox.cudnnm(["list"]).success();
     }
     sandbox.cudnnm(["install", "--force", SPEC]).success();
     let staging = sandbox.store().join(".cudnnm").join("staging");
-    assert_eq!(fs::read_dir(staging).unwrap().count(), 0, "what the dead left is gone");
+    assert_eq!(
+        fs::read_dir(staging).unwrap().count(),
+        0,
+        "what the dead left is gone"
+    );
 }
 
 #[test]
 fn a_killed_download_goes_on_where_it_was() {
     let (market, package) = Market::with_jit(2_000_000);
     let path = file_path(&package);
-    market.server.fault(&path, None, Fault::Drip(20_000, Duration::from_millis(10)));
+    market
+        .server
+        .fault(&path, None, Fault::Drip(20_000, Duration::from_millis(10)));
     let sandbox = market.customer();
     let mut command = sandbox.command();
-    command.args(["install", SPEC]).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(["install", SPEC])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
     let started = Instant::now();
     while market.server.sent(&path) < 500_000 {
@@ -361,7 +516,10 @@ fn a_killed_download_goes_on_where_it_was() {
     child.kill().unwrap();
     child.wait().unwrap();
     market.server.heal();
-    sandbox.cudnnm(["install", SPEC]).success().says(&["are there from before"]);
+    sandbox
+        .cudnnm(["install", SPEC])
+        .success()
+        .says(&["are there from before"]);
     let twice = market.server.sent(&path) - package.bytes.len();
     assert!(twice < 400_000, "{twice} bytes were fetched twice");
 }
@@ -378,7 +536,10 @@ fn a_read_only_store_is_named() {
         fs::remove_file(sandbox.store().join("probe")).unwrap();
         return;
     }
-    sandbox.cudnnm(["install", SPEC]).exits(1).says(&["could not create", "hint: "]);
+    sandbox
+        .cudnnm(["install", SPEC])
+        .exits(1)
+        .says(&["could not create", "hint: "]);
 }
 
 #[test]
@@ -387,7 +548,9 @@ fn the_servers_themselves_are_found_by_their_settings() {
     let mut sandbox = market.customer();
     let elsewhere = Server::new();
     sandbox.set("PIP_INDEX_URL", elsewhere.url("/wrong"));
-    sandbox.cudnnm(["config", "pypi-index-url", &market.server.url("/simple")]).success();
+    sandbox
+        .cudnnm(["config", "pypi-index-url", &market.server.url("/simple")])
+        .success();
     sandbox.cudnnm(["config", "sources", "pypi"]).success();
     sandbox.cudnnm(["install", SPEC]).success();
 }

@@ -4,14 +4,21 @@ mod choosing;
 mod downloads;
 #[cfg(target_os = "linux")]
 mod fake;
+mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
+mod libraries;
+mod packages;
 #[cfg(target_os = "linux")]
 mod published;
 #[cfg(target_os = "linux")]
 mod running;
 mod sandbox;
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only the tests of downloads run elsewhere"))]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "only the tests of downloads run elsewhere")
+)]
 mod server;
 #[cfg(target_os = "linux")]
 mod shims;
+mod verifying;

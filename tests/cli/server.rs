@@ -99,13 +99,21 @@ impl Server {
         let mut state = self.state.lock().unwrap();
         state.generation += 1;
         let etag = format!("\"v{}\"", state.generation);
-        let served = Served { body: Arc::new(body.into()), kind, etag };
+        let served = Served {
+            body: Arc::new(body.into()),
+            kind,
+            etag,
+        };
         state.served.insert(path.to_owned(), served);
     }
 
     /// Misbehaves at this path for so many requests, `None` for all.
     pub fn fault(&self, path: &str, times: Option<usize>, fault: Fault) {
-        self.state.lock().unwrap().faults.push((path.to_owned(), times, fault));
+        self.state
+            .lock()
+            .unwrap()
+            .faults
+            .push((path.to_owned(), times, fault));
     }
 
     /// Behaves again.
@@ -116,7 +124,12 @@ impl Server {
     /// The requests for one path so far.
     pub fn hits(&self, path: &str) -> Vec<Hit> {
         let state = self.state.lock().unwrap();
-        state.hits.iter().filter(|hit| hit.path == path).cloned().collect()
+        state
+            .hits
+            .iter()
+            .filter(|hit| hit.path == path)
+            .cloned()
+            .collect()
     }
 
     /// Bytes of bodies sent for one path so far.
@@ -134,7 +147,10 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
         if count == 0 {
             return Ok(());
         }
-        if let Some(end) = head[..count].windows(4).position(|window| window == b"\r\n\r\n") {
+        if let Some(end) = head[..count]
+            .windows(4)
+            .position(|window| window == b"\r\n\r\n")
+        {
             break end + 4;
         }
         if head[0] != b'G' {
@@ -145,7 +161,12 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     };
     let text = String::from_utf8_lossy(&head[..length]).into_owned();
     let mut lines = text.lines();
-    let path = lines.next().unwrap_or_default().split(' ').nth(1).unwrap_or_default();
+    let path = lines
+        .next()
+        .unwrap_or_default()
+        .split(' ')
+        .nth(1)
+        .unwrap_or_default();
     let path = path.split('?').next().unwrap_or_default().to_owned();
     let headers: BTreeMap<String, String> = lines
         .filter_map(|line| line.split_once(':'))
@@ -153,13 +174,24 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
         .collect();
     let (served, fault, hit) = {
         let mut state = state.lock().unwrap();
-        let fault = state.faults.iter_mut().find(|(at, times, _)| *at == path && *times != Some(0));
+        let fault = state
+            .faults
+            .iter_mut()
+            .find(|(at, times, _)| *at == path && *times != Some(0));
         let fault = fault.map(|(_, times, fault)| {
             *times = times.map(|times| times - 1);
             fault.clone()
         });
-        state.hits.push(Hit { path: path.clone(), headers: headers.clone(), sent: 0 });
-        (state.served.get(&path).cloned(), fault, state.hits.len() - 1)
+        state.hits.push(Hit {
+            path: path.clone(),
+            headers: headers.clone(),
+            sent: 0,
+        });
+        (
+            state.served.get(&path).cloned(),
+            fault,
+            state.hits.len() - 1,
+        )
     };
     let mut reply = Reply { stream, state, hit };
     if !matches!(fault, Some(Fault::Reset(_))) {
@@ -167,15 +199,28 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     }
     match fault {
         Some(Fault::Status(status, retry_after)) => {
-            let retry = retry_after.map_or(String::new(), |value| format!("Retry-After: {value}\r\n"));
-            return reply.head(&format!("{status} Fault"), &format!("{retry}Content-Length: 0\r\n"));
+            let retry =
+                retry_after.map_or(String::new(), |value| format!("Retry-After: {value}\r\n"));
+            return reply.head(
+                &format!("{status} Fault"),
+                &format!("{retry}Content-Length: 0\r\n"),
+            );
         }
         Some(Fault::Redirect(target)) => {
-            return reply.head("302 Found", &format!("Location: {target}\r\nContent-Length: 0\r\n"));
+            return reply.head(
+                "302 Found",
+                &format!("Location: {target}\r\nContent-Length: 0\r\n"),
+            );
         }
         Some(Fault::LoginPage) => {
             let page = b"<!DOCTYPE html>\n<html><body><form action=/login>Please log in</form></body></html>";
-            reply.head("200 OK", &format!("Content-Type: text/html\r\nContent-Length: {}\r\n", page.len()))?;
+            reply.head(
+                "200 OK",
+                &format!(
+                    "Content-Type: text/html\r\nContent-Length: {}\r\n",
+                    page.len()
+                ),
+            )?;
             return reply.body(page);
         }
         _ => {}
@@ -185,18 +230,22 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
     };
     let range = headers.get("range").filter(|_| {
         // A changed file is sent whole.
-        headers.get("if-range").is_none_or(|validator| *validator == served.etag)
+        headers
+            .get("if-range")
+            .is_none_or(|validator| *validator == served.etag)
     });
     if range.is_some() && fault == Some(Fault::NotSatisfiable) {
         return reply.head("416 Range Not Satisfiable", "Content-Length: 0\r\n");
     }
     let total = served.body.len();
-    let range = range.filter(|_| fault != Some(Fault::IgnoreRange)).and_then(|range| {
-        let (start, end) = range.strip_prefix("bytes=")?.split_once('-')?;
-        let start: usize = start.parse().ok()?;
-        let end = end.parse().map_or(total, |end: usize| (end + 1).min(total));
-        (start < end).then_some((start, end))
-    });
+    let range = range
+        .filter(|_| fault != Some(Fault::IgnoreRange))
+        .and_then(|range| {
+            let (start, end) = range.strip_prefix("bytes=")?.split_once('-')?;
+            let start: usize = start.parse().ok()?;
+            let end = end.parse().map_or(total, |end: usize| (end + 1).min(total));
+            (start < end).then_some((start, end))
+        });
     let kind = served.kind;
     let etag = &served.etag;
     let common = format!("Content-Type: {kind}\r\nETag: {etag}\r\nAccept-Ranges: bytes\r\n");
@@ -205,7 +254,11 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
             let shift = usize::from(fault == Some(Fault::WrongOffset));
             let (first, last) = (start + shift, end + shift - 1);
             let range = format!("Content-Range: bytes {first}-{last}/{total}\r\n");
-            ("206 Partial Content", served.body[start..end].to_vec(), range)
+            (
+                "206 Partial Content",
+                served.body[start..end].to_vec(),
+                range,
+            )
         }
         None => ("200 OK", served.body.to_vec(), String::new()),
     };
@@ -221,7 +274,10 @@ fn answer(mut stream: TcpStream, state: &Mutex<State>) -> std::io::Result<()> {
         Some(Fault::ShorterLength(by)) => body.len() - by,
         _ => body.len(),
     };
-    reply.head(status, &format!("{common}{more}Content-Length: {claimed}\r\n"))?;
+    reply.head(
+        status,
+        &format!("{common}{more}Content-Length: {claimed}\r\n"),
+    )?;
     match fault {
         Some(Fault::Stall(after)) => {
             reply.body(&body[..after.min(body.len())])?;

@@ -56,12 +56,23 @@ impl Session<'_> {
         let store = &self.ctx.store;
         let output = self.ctx.output;
         let _lock = store.lock(&plan.build.folder(), PATIENCE, || {
-            output.note(format!("waiting for another cudnnm that is installing {}", plan.build));
+            output.note(format!(
+                "waiting for another cudnnm that is installing {}",
+                plan.build
+            ));
         })?;
         let present = plan.files.iter().map(|(release, _)| release.build());
-        if let Some(build) = present.filter(|_| !self.options.force).find(|build| store.has(&build.folder())) {
+        if let Some(build) = present
+            .filter(|_| !self.options.force)
+            .find(|build| store.has(&build.folder()))
+        {
             let needs = store.receipt(&build.folder())?.needs;
-            return Ok(Installed { build, already: true, origin: None, needs });
+            return Ok(Installed {
+                build,
+                already: true,
+                origin: None,
+                needs,
+            });
         }
         let (fetched, offer, build) = self.fetch_any(plan)?;
         let outcome = self.unpack_and_publish(&fetched, &offer, &build);
@@ -113,11 +124,18 @@ impl Session<'_> {
         fs::create_dir_all(&folder).map_err(IoError::at("create", &folder))?;
         let free = host::disk::available(&folder);
         if let (Some(free), Some(size)) = (free, offer.size) {
-            let there = fs::metadata(folder.join(format!("{}.part", offer.file))).map_or(0, |part| part.len());
+            let there = fs::metadata(folder.join(format!("{}.part", offer.file)))
+                .map_or(0, |part| part.len());
             let needed = size.saturating_sub(there) + size * UNPACKED_FACTOR;
             if needed > free {
                 let file = offer.file.clone();
-                return Err(download::Error::NoSpace { file, needed, free, folder }.into());
+                return Err(download::Error::NoSpace {
+                    file,
+                    needed,
+                    free,
+                    folder,
+                }
+                .into());
             }
         }
         let request = download::Request {
@@ -128,9 +146,14 @@ impl Session<'_> {
             size: offer.size,
             limit: free,
         };
-        let known = offer.size.map_or_else(String::new, |bytes| format!(" ({})", size(bytes)));
+        let known = offer
+            .size
+            .map_or_else(String::new, |bytes| format!(" ({})", size(bytes)));
         if !output.bars {
-            let host = offer.url.host_str().map_or_else(|| shown(&offer.url), str::to_owned);
+            let host = offer
+                .url
+                .host_str()
+                .map_or_else(|| shown(&offer.url), str::to_owned);
             output.note(format!("downloading {what}{known} from {host}"));
         }
         let mut progress = Progress::new(output, format!("downloading {what}"), offer.size);
@@ -141,7 +164,10 @@ impl Session<'_> {
                 progress.note(format!("{} are there from before", size(bytes)));
             }
             Event::Trouble { error, wait } => {
-                progress.note(format!("{error}; trying again in {}", progress::duration(wait)));
+                progress.note(format!(
+                    "{error}; trying again in {}",
+                    progress::duration(wait)
+                ));
             }
             Event::StartedOver(why) => progress.note(format!("{why}: starting over")),
         })?;
@@ -156,7 +182,12 @@ impl Session<'_> {
     ) -> Result<(Published, Vec<String>), Error> {
         let store = &self.ctx.store;
         let staging = store.stage(&build.folder())?;
-        let unpacked = self.unpack(&fetched.path, staging.path(), fetched.size, &build.to_string())?;
+        let unpacked = self.unpack(
+            &fetched.path,
+            staging.path(),
+            fetched.size,
+            &build.to_string(),
+        )?;
         check(&offer.file, &unpacked.identity, build)?;
         let receipt = Receipt {
             schema: crate::store::RECEIPT_SCHEMA,
@@ -174,7 +205,9 @@ impl Session<'_> {
             files: unpacked.files,
         };
         write_receipt(staging.path(), &receipt)?;
-        let published = store.publish(staging, &build.folder(), self.options.force)?;
+        let published = store.publish(staging, &build.folder(), self.options.force, || {
+            self.ctx.output.note(crate::store::HELD)
+        })?;
         Ok((published, unpacked.needs))
     }
 
@@ -185,8 +218,11 @@ impl Session<'_> {
         length: u64,
         what: &str,
     ) -> Result<Unpacked, Error> {
-        let mut progress = Progress::new(self.ctx.output, format!("unpacking {what}"), Some(length));
-        let unpacked = archive::unpack(archive, target, &mut |done| progress.set(done, Some(length)))?;
+        let mut progress =
+            Progress::new(self.ctx.output, format!("unpacking {what}"), Some(length));
+        let unpacked = archive::unpack(archive, target, &mut |done| {
+            progress.set(done, Some(length))
+        })?;
         for remark in &unpacked.remarks {
             progress.warning(remark);
         }

@@ -41,7 +41,9 @@ impl Session<'_> {
     ///
     /// When the store can't be read.
     pub fn needs(&self, build: &BuildId, names: &[String]) -> Result<Vec<Need>, Error> {
-        let Some(variant) = build.variant else { return Ok(Vec::new()) };
+        let Some(variant) = build.variant else {
+            return Ok(Vec::new());
+        };
         let installed = self.ctx.store.contents()?.companions;
         let surroundings = Surroundings {
             env: &self.ctx.env,
@@ -51,12 +53,19 @@ impl Session<'_> {
         };
         let needs = CompanionKind::ALL.into_iter().filter_map(|kind| {
             let libraries = kind.libraries(variant.major, build.platform);
-            let library = libraries.into_iter().find(|library| names.contains(library))?;
+            let library = libraries
+                .into_iter()
+                .find(|library| names.contains(library))?;
             let found = surroundings
                 .find(kind, variant.major)
                 // What lies on this machine serves no build for another.
                 .filter(|found| build.platform == Platform::host() || found.place == Place::Store);
-            Some(Need { kind, cuda_major: variant.major, library, found })
+            Some(Need {
+                kind,
+                cuda_major: variant.major,
+                library,
+                found,
+            })
         });
         Ok(needs.collect())
     }
@@ -69,8 +78,11 @@ impl Session<'_> {
     pub fn tell_missing(&self, installed: &Installed) -> Result<(), Error> {
         let build = installed.build;
         let needs = self.needs(&build, &installed.needs)?;
-        let missing: Vec<&str> =
-            needs.iter().filter(|need| need.found.is_none()).map(|need| need.library.as_str()).collect();
+        let missing: Vec<&str> = needs
+            .iter()
+            .filter(|need| need.found.is_none())
+            .map(|need| need.library.as_str())
+            .collect();
         if !missing.is_empty() {
             self.ctx.output.note(format!(
                 "{build} also needs {}, not found on this machine; to get what is missing: cudnnm install {build} --with-companions",
@@ -85,38 +97,73 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When it can't be had.
-    pub fn install_companion(&self, need: &Need, platform: Platform) -> Result<InstalledCompanion, Error> {
+    pub fn install_companion(
+        &self,
+        need: &Need,
+        platform: Platform,
+    ) -> Result<InstalledCompanion, Error> {
         let store = &self.ctx.store;
         let output = self.ctx.output;
         let what = format!("{}-cuda{}-{platform}", need.kind, need.cuda_major);
         let _lock = store.lock(&what, PATIENCE, || {
-            output.note(format!("waiting for another cudnnm that is installing {} for CUDA {}", need.kind, need.cuda_major));
+            output.note(format!(
+                "waiting for another cudnnm that is installing {} for CUDA {}",
+                need.kind, need.cuda_major
+            ));
         })?;
         let fits = |id: &&CompanionId| {
             (id.kind, id.cuda_major, id.platform) == (need.kind, need.cuda_major, platform)
         };
         let installed = store.contents()?.companions;
-        if let Some(id) = installed.iter().find(fits).filter(|id| store.has(&id.folder())) {
-            return Ok(InstalledCompanion { id: id.clone(), already: true });
+        if let Some(id) = installed
+            .iter()
+            .find(fits)
+            .filter(|id| store.has(&id.folder()))
+        {
+            return Ok(InstalledCompanion {
+                id: id.clone(),
+                already: true,
+            });
         }
         let project = need.kind.pypi_project(need.cuda_major);
         let wheels = self.sources.wheels(self.sources.client(), &project)?;
-        let Some((version, wheel)) = pypi::newest_companion(&wheels, need.cuda_major, platform) else {
+        let Some((version, wheel)) = pypi::newest_companion(&wheels, need.cuda_major, platform)
+        else {
             let file = format!("{project} for CUDA {} on {platform}", need.cuda_major);
             return Err(sources::Error::NoFile { file }.into());
         };
-        let expected = CompanionId { kind: need.kind, version, cuda_major: need.cuda_major, platform };
-        let digests: Vec<Digest> =
-            wheel.sha256.iter().map(|sha256| Digest { sha256: sha256.clone(), date: None }).collect();
-        let Options { trust_on_first_use, .. } = self.options;
+        let expected = CompanionId {
+            kind: need.kind,
+            version,
+            cuda_major: need.cuda_major,
+            platform,
+        };
+        let digests: Vec<Digest> = wheel
+            .sha256
+            .iter()
+            .map(|sha256| Digest {
+                sha256: sha256.clone(),
+                date: None,
+            })
+            .collect();
+        let Options {
+            trust_on_first_use, ..
+        } = self.options;
         if digests.is_empty() && !trust_on_first_use {
-            return Err(sources::Error::NoDigest { file: wheel.file.clone() }.into());
+            return Err(sources::Error::NoDigest {
+                file: wheel.file.clone(),
+            }
+            .into());
         }
         let offer = Offer {
             server: Server::Pypi,
             url: wheel.url.clone(),
             file: wheel.file.clone(),
-            trust: if digests.is_empty() { Trust::FirstUse } else { Trust::Index },
+            trust: if digests.is_empty() {
+                Trust::FirstUse
+            } else {
+                Trust::Index
+            },
             digests,
             size: wheel.size,
         };
@@ -124,7 +171,10 @@ impl Session<'_> {
         let fetched = self.fetch_offer(client, &offer, &expected.to_string())?;
         let outcome = self.publish_companion(&fetched, &offer, &expected);
         self.clear_away(&fetched, outcome.as_ref().err());
-        outcome.map(|()| InstalledCompanion { id: expected, already: false })
+        outcome.map(|()| InstalledCompanion {
+            id: expected,
+            already: false,
+        })
     }
 
     fn publish_companion(
@@ -136,10 +186,15 @@ impl Session<'_> {
         let store = &self.ctx.store;
         let staging = store.stage(&expected.folder())?;
         let length = fetched.size;
-        let mut progress = Progress::new(self.ctx.output, format!("unpacking {expected}"), Some(length));
-        let unpacked = archive::unpack_companion(&fetched.path, staging.path(), expected.kind, &mut |done| {
-            progress.set(done, Some(length));
-        })?;
+        let mut progress = Progress::new(
+            self.ctx.output,
+            format!("unpacking {expected}"),
+            Some(length),
+        );
+        let unpacked =
+            archive::unpack_companion(&fetched.path, staging.path(), expected.kind, &mut |done| {
+                progress.set(done, Some(length));
+            })?;
         drop(progress);
         if unpacked.id != *expected {
             return Err(crate::commands::Error::NotAsPromised {
@@ -165,7 +220,9 @@ impl Session<'_> {
             files: unpacked.files,
         };
         super::acquire::write_receipt(staging.path(), &receipt)?;
-        store.publish(staging, &expected.folder(), false)?;
+        store.publish(staging, &expected.folder(), false, || {
+            self.ctx.output.note(crate::store::HELD)
+        })?;
         Ok(())
     }
 }

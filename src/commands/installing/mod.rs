@@ -157,7 +157,9 @@ impl<'a> Session<'a> {
             {
                 if let Err(error) = self.look_for_newer(spec) {
                     let told = told(&error);
-                    self.ctx.output.note(format!("could not look for newer versions: {told}"));
+                    self.ctx
+                        .output
+                        .note(format!("could not look for newer versions: {told}"));
                 }
                 Ok(self.plan_from_known(spec)?)
             }
@@ -169,11 +171,19 @@ impl<'a> Session<'a> {
         let (releases, failures) = self.sources.published(spec, &self.servers)?;
         for failure in failures {
             let told = told(&failure);
-            self.ctx.output.note(format!("could not look for newer versions everywhere: {told}"));
+            self.ctx.output.note(format!(
+                "could not look for newer versions everywhere: {told}"
+            ));
         }
         let mut found = self.found.borrow_mut();
         for release in releases {
-            if !self.known.all().iter().chain(found.iter()).any(|other| same_file(other, &release)) {
+            if !self
+                .known
+                .all()
+                .iter()
+                .chain(found.iter())
+                .any(|other| same_file(other, &release))
+            {
                 found.push(release);
             }
         }
@@ -186,22 +196,41 @@ impl<'a> Session<'a> {
         let releases = if found.is_empty() {
             &self.known
         } else {
-            let list = self.known.all().iter().chain(found.iter()).cloned().collect();
+            let list = self
+                .known
+                .all()
+                .iter()
+                .chain(found.iter())
+                .cloned()
+                .collect();
             both = Releases::new(list, self.known.sources().clone());
             &both
         };
         let order: Vec<&str> = self.servers.iter().map(|server| server.name()).collect();
         let choice = releases.choose(spec, host::cuda::machine(&self.ctx.env), &order)?;
         let trust = |release: &Release| {
-            let known = self.known.all().iter().any(|other| same_file(other, release));
+            let known = self
+                .known
+                .all()
+                .iter()
+                .any(|other| same_file(other, release));
             if known { Trust::Manifest } else { Trust::Index }
         };
-        let files: Vec<(Release, Trust)> =
-            choice.files.iter().map(|release| ((*release).clone(), trust(release))).collect();
-        let build = files.first().expect("a choice has at least one file").0.build();
+        let files: Vec<(Release, Trust)> = choice
+            .files
+            .iter()
+            .map(|release| ((*release).clone(), trust(release)))
+            .collect();
+        let build = files
+            .first()
+            .expect("a choice has at least one file")
+            .0
+            .build();
         let store = &self.ctx.store;
-        let present =
-            files.iter().map(|(release, _)| release.build()).find(|build| store.has(&build.folder()));
+        let present = files
+            .iter()
+            .map(|(release, _)| release.build())
+            .find(|build| store.has(&build.folder()));
         Ok(Plan {
             spec: spec.clone(),
             build,
@@ -216,14 +245,22 @@ impl<'a> Session<'a> {
     pub fn tell(&self, plan: &Plan) {
         let output = &self.ctx.output;
         if let Some(reason) = &plan.variant_reason {
-            let variant = plan.build.variant.map_or_else(String::new, |variant| format!(" {}", variant.tag()));
-            output.note(format!("{}: variant{variant}, because {reason}", plan.build));
+            let variant = plan
+                .build
+                .variant
+                .map_or_else(String::new, |variant| format!(" {}", variant.tag()));
+            output.note(format!(
+                "{}: variant{variant}, because {reason}",
+                plan.build
+            ));
         }
         let silent = self.options.accept_license
             || self.settings.accept_license
             || self.ctx.env.switch("CUDNNM_ACCEPT_LICENSE");
         if !silent && !self.licence_named.replace(true) {
-            output.note(format!("cuDNN comes under NVIDIA's licence, which installing it accepts: {LICENSE}"));
+            output.note(format!(
+                "cuDNN comes under NVIDIA's licence, which installing it accepts: {LICENSE}"
+            ));
         }
     }
 
@@ -232,12 +269,20 @@ impl<'a> Session<'a> {
             let down = self.down.borrow();
             let up = |file: &&(Release, Trust)| !down.contains(&Server::of(&file.0.origin));
             let up: Vec<_> = plan.files.iter().filter(up).collect();
-            if up.is_empty() { plan.files.iter().collect() } else { up }
+            if up.is_empty() {
+                plan.files.iter().collect()
+            } else {
+                up
+            }
         };
         let mut queue = usable.into_iter().peekable();
         while let Some((release, trust)) = queue.next() {
             let client = self.sources.client();
-            let client = if queue.peek().is_some() { client.hasty() } else { client.clone() };
+            let client = if queue.peek().is_some() {
+                client.hasty()
+            } else {
+                client.clone()
+            };
             let error = match self.fetch(&client, release, *trust) {
                 Ok((fetched, offer)) => return Ok((fetched, offer, release.build())),
                 Err(error) => error,
@@ -246,12 +291,18 @@ impl<'a> Session<'a> {
                 return Err(error);
             };
             let server = Server::of(&release.origin);
-            if matches!(unreachable(&error), Some(download::Error::Unreachable { .. })) {
+            if matches!(
+                unreachable(&error),
+                Some(download::Error::Unreachable { .. })
+            ) {
                 self.down.borrow_mut().push(server);
             }
             let other = Server::of(&next.origin);
             let told = told(&error);
-            self.ctx.output.note(format!("{told}; trying {other}, which has {} as well", next.build()));
+            self.ctx.output.note(format!(
+                "{told}; trying {other}, which has {} as well",
+                next.build()
+            ));
         }
         unreachable!("a plan has at least one file, and the last one returns")
     }

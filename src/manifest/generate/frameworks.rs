@@ -67,7 +67,10 @@ fn framework(place: Place, row: Raw, fact: String) -> Result<Framework, Error> {
     let cpu_only = bundled == Bundled::NotUsed
         && cuda.is_empty()
         && (row.variant.as_deref() == Some("cpu-only")
-            || row.notes.as_deref().is_some_and(|note| note.contains("CPU-only")));
+            || row
+                .notes
+                .as_deref()
+                .is_some_and(|note| note.contains("CPU-only")));
     let words = |text: String| {
         // The manifest names no host of a package index.
         text.replace("download.pytorch.org", "PyTorch's own index")
@@ -163,7 +166,12 @@ fn versions(place: Place, name: &str, text: &str) -> Result<Versions, Error> {
 }
 
 fn minor_of(version: &Dotted) -> Dotted {
-    let text: Vec<String> = version.numbers().iter().take(2).map(u64::to_string).collect();
+    let text: Vec<String> = version
+        .numbers()
+        .iter()
+        .take(2)
+        .map(u64::to_string)
+        .collect();
     Dotted::parse(&text.join(".")).expect("numbers with dots between them")
 }
 
@@ -206,9 +214,7 @@ fn spec(numbers: Vec<u32>) -> VersionSpec {
 fn accepts(row: &Raw, built: Option<&Vec<u32>>) -> Option<VersionSpec> {
     let range = |low: &[u32], high: &str| {
         let low: Vec<String> = low.iter().map(u32::to_string).collect();
-        format!(">={},{high}", low.join("."))
-            .parse()
-            .ok()
+        format!(">={},{high}", low.join(".")).parse().ok()
     };
     let below_next = |major: u32| format!("<{}", major + 1);
     let rule = row.cudnn_runtime_rule.as_deref().unwrap_or_default();
@@ -233,7 +239,10 @@ fn accepts(row: &Raw, built: Option<&Vec<u32>>) -> Option<VersionSpec> {
         let high = if text.contains('<') { high - 1 } else { high };
         return range(low, &below_next(high));
     }
-    if let Some((low, high)) = text.split_once('-').filter(|_| row.cudnn_min_runtime.is_none()) {
+    if let Some((low, high)) = text
+        .split_once('-')
+        .filter(|_| row.cudnn_min_runtime.is_none())
+    {
         return range(&highest(low)?, &below_next(*highest(high)?.first()?));
     }
     let minimum = without_asides(row.cudnn_min_runtime.as_deref()?);

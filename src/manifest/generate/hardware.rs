@@ -6,8 +6,10 @@ use super::{
     CUDA_TOOLKITS, CUDNN_SUPPORT, GPU_ARCHS, Input, Place, numbers, rows, sources, without_asides,
 };
 use crate::companion::Dotted;
-use crate::manifest::facts::{Architecture, Broken, Capability, Confidence, Driver, Facts, Support, Toolkit};
 use crate::manifest::Error;
+use crate::manifest::facts::{
+    Architecture, Broken, Capability, Confidence, Driver, Facts, Support, Toolkit,
+};
 use crate::version::{CudaVersion, CudnnVersion};
 
 #[derive(Deserialize)]
@@ -67,7 +69,11 @@ struct RawSupport {
 pub fn read(input: &Input, facts: &mut Facts) -> Result<(), Error> {
     for (place, row) in rows::<RawToolkit>(CUDA_TOOLKITS, input.cuda_toolkits)? {
         let toolkit = toolkit(place, row, facts)?;
-        if facts.toolkits.iter().any(|other| other.version == toolkit.version) {
+        if facts
+            .toolkits
+            .iter()
+            .any(|other| other.version == toolkit.version)
+        {
             return Err(place.bad(format!("CUDA {} is there twice", toolkit.version)));
         }
         facts.toolkits.push(toolkit);
@@ -98,7 +104,8 @@ pub fn read(input: &Input, facts: &mut Facts) -> Result<(), Error> {
 
 fn toolkit(place: Place, row: RawToolkit, facts: &mut Facts) -> Result<Toolkit, Error> {
     let driver = |text: &str| -> Option<Driver> { numbers(text).first()?.parse().ok() };
-    let needed = |text: &str| driver(text).ok_or_else(|| place.bad(format!("`{text}` is no driver")));
+    let needed =
+        |text: &str| driver(text).ok_or_else(|| place.bad(format!("`{text}` is no driver")));
     let linux = needed(&row.toolkit_driver_linux)?;
     // NVIDIA prints no Windows driver for CUDA 13: its toolkit no longer carries one. The branch is the same.
     let branch = row.compat_min_driver_windows.rsplit('R').next();
@@ -144,15 +151,24 @@ fn architecture(place: Place, row: RawArchitecture) -> Result<Architecture, Erro
     let last_cudnn = match row.last_cudnn.as_deref() {
         None => None,
         Some(text) => {
-            if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+            if !text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'.')
+            {
                 notes.push(format!("last cuDNN: {text}"));
             }
             let plain = without_asides(text);
             let range = plain.split(' ').next().unwrap_or_default();
-            numbers(range).last().and_then(|number| Dotted::parse(number))
+            numbers(range)
+                .last()
+                .and_then(|number| Dotted::parse(number))
         }
     };
-    if let Some(text) = row.first_cudnn.as_deref().filter(|text| text.contains(['/', '('])) {
+    if let Some(text) = row
+        .first_cudnn
+        .as_deref()
+        .filter(|text| text.contains(['/', '(']))
+    {
         notes.push(format!("first cuDNN: {text}"));
     }
     Ok(Architecture {
@@ -224,7 +240,9 @@ fn support(place: Place, row: RawSupport) -> Result<Vec<Support>, Error> {
     let steps = steps(place, &maximum)?;
     let Some(steps) = steps else {
         let text = numbers(&maximum);
-        let newest = text.first().ok_or_else(|| place.bad("`cuda_max` has no number"))?;
+        let newest = text
+            .first()
+            .ok_or_else(|| place.bad("`cuda_max` has no number"))?;
         return Ok(vec![Support {
             last_cuda: Some(place.parse(newest)?),
             ..whole
@@ -288,7 +306,11 @@ fn broken(place: Place, row: &RawSupport) -> Result<Option<Broken>, Error> {
         return Err(place.bad("a bad version without a reason"));
     };
     let version: CudnnVersion = place.parse(version)?;
-    let reason = rest.split(". ").next().unwrap_or(rest).trim_end_matches('.');
+    let reason = rest
+        .split(". ")
+        .next()
+        .unwrap_or(rest)
+        .trim_end_matches('.');
     Ok(Some(Broken {
         version,
         reason: reason.to_owned(),

@@ -56,10 +56,7 @@ pub fn read(text: &str) -> Result<(Releases, LeftOut), Error> {
             list.push(release);
         }
     }
-    Ok((
-        Releases::new(list, table),
-        left_out.into_iter().collect(),
-    ))
+    Ok((Releases::new(list, table), left_out.into_iter().collect()))
 }
 
 /// Why a row is no installable file.
@@ -73,14 +70,14 @@ fn unusable(row: &Raw, files: &BTreeSet<&str>) -> Option<&'static str> {
     if row.archive == "exe" {
         return Some("graphical installer");
     }
-    if row.archive == "whl" && (row.file.contains(".dev") || row.size.is_some_and(|size| size < 100_000)) {
+    if row.archive == "whl"
+        && (row.file.contains(".dev") || row.size.is_some_and(|size| size < 100_000))
+    {
         return Some("placeholder");
     }
     // A wheel's build tag (`-2-py3`) marks a corrected upload; the first one has wrong dependencies.
     let corrected = |tag: u32| row.file.replacen("-py3-", &format!("-{tag}-py3-"), 1);
-    if row.archive == "whl"
-        && (1..=9).any(|tag| files.contains(corrected(tag).as_str()))
-    {
+    if row.archive == "whl" && (1..=9).any(|tag| files.contains(corrected(tag).as_str())) {
         return Some("superseded by a corrected wheel");
     }
     None
@@ -115,7 +112,9 @@ fn entries(
         }
     };
     let variant: CudaVersion = place.parse(&row.cuda)?;
-    if cuda_range.is_some_and(|[first, last]| first.major != variant.major || last.major != variant.major) {
+    if cuda_range
+        .is_some_and(|[first, last]| first.major != variant.major || last.major != variant.major)
+    {
         return Err(place.bad("a CUDA range of another major than the variant"));
     }
     let digests = match (row.digest_kind.as_deref(), &row.digest) {
@@ -175,8 +174,5 @@ fn entries(
 
 fn date(row: &Raw) -> Option<String> {
     let uploaded = row.uploaded.as_deref().and_then(|time| time.get(..10));
-    row.manifest_date
-        .as_deref()
-        .or(uploaded)
-        .map(str::to_owned)
+    row.manifest_date.as_deref().or(uploaded).map(str::to_owned)
 }

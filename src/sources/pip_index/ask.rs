@@ -48,7 +48,12 @@ pub(super) fn default_index(env: &Env, cache: &Path) -> Option<String> {
         Some((python, index))
     })?;
     let modified = modified(&python).unwrap_or(0);
-    let remembered = Remembered { schema: 1, python, modified, index };
+    let remembered = Remembered {
+        schema: 1,
+        python,
+        modified,
+        index,
+    };
     // A store that can't be written is asked again next time; that is all.
     if let (Some(folder), Ok(text)) = (cache.parent(), toml::to_string(&remembered))
         && std::fs::create_dir_all(folder).is_ok()
@@ -61,7 +66,10 @@ pub(super) fn default_index(env: &Env, cache: &Path) -> Option<String> {
 /// The Python of the active environment, then those on the path.
 fn pythons(env: &Env) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    for prefix in ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(|name| env.path(name)) {
+    for prefix in ["VIRTUAL_ENV", "CONDA_PREFIX"]
+        .into_iter()
+        .filter_map(|name| env.path(name))
+    {
         let python = match (cfg!(windows), prefix.join("Scripts").is_dir()) {
             (true, true) => prefix.join("Scripts").join("python.exe"),
             (true, false) => prefix.join("python.exe"),
@@ -71,7 +79,11 @@ fn pythons(env: &Env) -> Vec<PathBuf> {
             found.push(python);
         }
     }
-    let names: &[&str] = if cfg!(windows) { &["python", "python3", "py"] } else { &["python3", "python"] };
+    let names: &[&str] = if cfg!(windows) {
+        &["python", "python3", "py"]
+    } else {
+        &["python3", "python"]
+    };
     for name in names {
         let on_path = process::find_program(&OsString::from(name), env.var("PATH"), Path::new("/"));
         found.extend(on_path.ok().filter(|path| !found.contains(path)));
@@ -94,7 +106,9 @@ fn ask(python: &Path) -> Option<String> {
     let ended = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status.success(),
-            Ok(None) if started.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
+            Ok(None) if started.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(10))
+            }
             _ => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -106,7 +120,12 @@ fn ask(python: &Path) -> Option<String> {
         return None;
     }
     let mut answer = String::new();
-    child.stdout.take()?.take(4096).read_to_string(&mut answer).ok()?;
+    child
+        .stdout
+        .take()?
+        .take(4096)
+        .read_to_string(&mut answer)
+        .ok()?;
     let index = answer.trim();
     (index.contains("://") && !index.contains(char::is_whitespace)).then(|| index.to_owned())
 }

@@ -80,8 +80,14 @@ fn discover_below(
 ) -> Result<PythonIndex, Error> {
     let files = pip::Files::load(root, env);
     if let Some(url) = setting {
-        let main = Named { value: url.to_owned(), by: "the setting pypi-index-url".to_owned() };
-        return Ok(PythonIndex { indexes: vec![index(&main, cwd)?], find_links: Vec::new() });
+        let main = Named {
+            value: url.to_owned(),
+            by: "the setting pypi-index-url".to_owned(),
+        };
+        return Ok(PythonIndex {
+            indexes: vec![index(&main, cwd)?],
+            find_links: Vec::new(),
+        });
     }
     let pip = files.level(env);
     let uv_variables = uv::variables(env);
@@ -95,10 +101,14 @@ fn discover_below(
         .or(uv_variables.index)
         .or(pip.index)
         .or(uv_files.index);
-    let extra: Vec<Named> =
-        [pip.extra, uv_variables.extra, uv_files.extra].into_iter().flatten().collect();
-    let links: Vec<Named> =
-        [pip.find_links, uv_variables.find_links, uv_files.find_links].into_iter().flatten().collect();
+    let extra: Vec<Named> = [pip.extra, uv_variables.extra, uv_files.extra]
+        .into_iter()
+        .flatten()
+        .collect();
+    let links: Vec<Named> = [pip.find_links, uv_variables.find_links, uv_files.find_links]
+        .into_iter()
+        .flatten()
+        .collect();
     let mut find_links = Vec::new();
     for named in &links {
         find_links.push(index(named, cwd)?);
@@ -108,19 +118,31 @@ fn discover_below(
         let main = match main {
             Some(main) => main,
             None => match ask::default_index(env, cache) {
-                Some(url) => Named { value: url, by: "pip's own default".to_owned() },
+                Some(url) => Named {
+                    value: url,
+                    by: "pip's own default".to_owned(),
+                },
                 None if extra.is_empty() && find_links.is_empty() => return Err(Error::NoIndex),
-                None => extra.first().cloned().unwrap_or(Named { value: String::new(), by: String::new() }),
+                None => extra.first().cloned().unwrap_or(Named {
+                    value: String::new(),
+                    by: String::new(),
+                }),
             },
         };
-        for named in std::iter::once(&main).chain(&extra).filter(|named| !named.value.is_empty()) {
+        for named in std::iter::once(&main)
+            .chain(&extra)
+            .filter(|named| !named.value.is_empty())
+        {
             let index = index(named, cwd)?;
             if !indexes.iter().any(|other: &Index| other.url == index.url) {
                 indexes.push(index);
             }
         }
     }
-    Ok(PythonIndex { indexes, find_links })
+    Ok(PythonIndex {
+        indexes,
+        find_links,
+    })
 }
 
 /// The way to the network that pip's configuration names: proxy and certificates.
@@ -138,7 +160,12 @@ fn way_below(root: &Path, env: &Env) -> (Option<String>, Option<PathBuf>) {
 fn index(named: &Named, cwd: &Path) -> Result<Index, Error> {
     let bad = |why: String| Error::BadIndex {
         // A password may stand in it; the part before `@` is not shown.
-        address: named.value.rsplit('@').next().unwrap_or_default().to_owned(),
+        address: named
+            .value
+            .rsplit('@')
+            .next()
+            .unwrap_or_default()
+            .to_owned(),
         named_by: named.by.clone(),
         why,
     };
@@ -146,7 +173,8 @@ fn index(named: &Named, cwd: &Path) -> Result<Index, Error> {
     let looks_like_path = !text.contains("://");
     let mut url = if looks_like_path {
         let path = cwd.join(text.strip_prefix("file:").unwrap_or(text));
-        Url::from_directory_path(&path).map_err(|()| bad("it is neither an address nor a path".to_owned()))?
+        Url::from_directory_path(&path)
+            .map_err(|()| bad("it is neither an address nor a path".to_owned()))?
     } else {
         Url::parse(text).map_err(|error| bad(error.to_string()))?
     };
@@ -158,14 +186,20 @@ fn index(named: &Named, cwd: &Path) -> Result<Index, Error> {
         let path = format!("{}/", url.path());
         url.set_path(&path);
     }
-    Ok(Index { url, named_by: named.by.clone() })
+    Ok(Index {
+        url,
+        named_by: named.by.clone(),
+    })
 }
 
 /// Words of a value with several addresses.
 fn words(value: &str, by: &str) -> Vec<Named> {
     value
         .split_whitespace()
-        .map(|word| Named { value: word.to_owned(), by: by.to_owned() })
+        .map(|word| Named {
+            value: word.to_owned(),
+            by: by.to_owned(),
+        })
         .collect()
 }
 
@@ -194,7 +228,10 @@ mod tests {
 
     impl Machine {
         fn new() -> Self {
-            Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() }
+            Self {
+                folder: tempfile::tempdir().unwrap(),
+                variables: Vec::new(),
+            }
         }
 
         fn set(mut self, name: &str, value: &str) -> Self {
@@ -211,14 +248,24 @@ mod tests {
 
         fn env(&self) -> Env {
             let root = self.folder.path().to_str().unwrap();
-            let home = ["HOME", "USERPROFILE", "APPDATA"].map(|name| (name.to_owned(), root.to_owned()));
-            let own = self.variables.iter().map(|(name, value)| (name.clone(), value.replace("[ROOT]", root)));
+            let home =
+                ["HOME", "USERPROFILE", "APPDATA"].map(|name| (name.to_owned(), root.to_owned()));
+            let own = self
+                .variables
+                .iter()
+                .map(|(name, value)| (name.clone(), value.replace("[ROOT]", root)));
             // No PATH: no pip can be asked.
             Env::from_pairs(home.into_iter().chain(own))
         }
 
         fn discover(&self, setting: Option<&str>) -> Result<PythonIndex, Error> {
-            discover_below(self.folder.path(), &self.env(), &self.folder.path().join("project"), setting, &self.folder.path().join("cache"))
+            discover_below(
+                self.folder.path(),
+                &self.env(),
+                &self.folder.path().join("project"),
+                setting,
+                &self.folder.path().join("cache"),
+            )
         }
 
         fn main(&self) -> String {
@@ -228,12 +275,19 @@ mod tests {
     }
 
     fn user_file() -> &'static str {
-        if cfg!(windows) { "pip/pip.ini" } else { ".config/pip/pip.conf" }
+        if cfg!(windows) {
+            "pip/pip.ini"
+        } else {
+            ".config/pip/pip.conf"
+        }
     }
 
     #[test]
     fn variables_beat_files_and_the_setting_beats_all() {
-        let machine = Machine::new().file(user_file(), "[global]\nindex-url = https://file.example/simple\n");
+        let machine = Machine::new().file(
+            user_file(),
+            "[global]\nindex-url = https://file.example/simple\n",
+        );
         assert_eq!(machine.main(), "https://file.example/simple/");
         let machine = machine.set("UV_DEFAULT_INDEX", "https://uv.example/simple");
         assert_eq!(machine.main(), "https://uv.example/simple/");
@@ -250,13 +304,39 @@ mod tests {
             .file("site.conf", "[install]\nindex-url = https://site.example/simple\nextra-index-url =\n    https://a.example/s\n    https://b.example/s/\n; done\n")
             .set("PIP_CONFIG_FILE", "[ROOT]/site.conf");
         let found = machine.discover(None).unwrap();
-        let urls: Vec<&str> = found.indexes.iter().map(|index| index.url.as_str()).collect();
-        assert_eq!(urls, ["https://site.example/simple/", "https://a.example/s/", "https://b.example/s/"]);
+        let urls: Vec<&str> = found
+            .indexes
+            .iter()
+            .map(|index| index.url.as_str())
+            .collect();
+        assert_eq!(
+            urls,
+            [
+                "https://site.example/simple/",
+                "https://a.example/s/",
+                "https://b.example/s/"
+            ]
+        );
         // With PIP_CONFIG_FILE naming a file, pip reads no user file.
-        assert_eq!(way_below(machine.folder.path(), &machine.env()), (None, None));
-        let machine = Machine { variables: Vec::new(), ..machine };
-        assert_eq!(way_below(machine.folder.path(), &machine.env()), (Some("http://p.example:3128".to_owned()), Some("/c.pem".into())));
-        assert_eq!(machine.discover(None).unwrap().indexes[0].url.as_str(), "https://user.example/");
+        assert_eq!(
+            way_below(machine.folder.path(), &machine.env()),
+            (None, None)
+        );
+        let machine = Machine {
+            variables: Vec::new(),
+            ..machine
+        };
+        assert_eq!(
+            way_below(machine.folder.path(), &machine.env()),
+            (
+                Some("http://p.example:3128".to_owned()),
+                Some("/c.pem".into())
+            )
+        );
+        assert_eq!(
+            machine.discover(None).unwrap().indexes[0].url.as_str(),
+            "https://user.example/"
+        );
     }
 
     #[test]
@@ -265,17 +345,34 @@ mod tests {
             .file("project/deep/x", "")
             .file("project/pyproject.toml", "[project]\nname = 'x'\n[[tool.uv.index]]\nname = 'torch'\nurl = 'https://torch.example/whl'\nexplicit = true\n[[tool.uv.index]]\nurl = 'https://extra.example/simple'\n[[tool.uv.index]]\nurl = 'https://default.example/simple'\ndefault = true\n");
         let found = machine.discover(None).unwrap();
-        let urls: Vec<&str> = found.indexes.iter().map(|index| index.url.as_str()).collect();
-        assert_eq!(urls, ["https://default.example/simple/", "https://extra.example/simple/"]);
+        let urls: Vec<&str> = found
+            .indexes
+            .iter()
+            .map(|index| index.url.as_str())
+            .collect();
+        assert_eq!(
+            urls,
+            [
+                "https://default.example/simple/",
+                "https://extra.example/simple/"
+            ]
+        );
         assert!(found.indexes[0].named_by.contains("pyproject.toml"));
     }
 
     #[test]
     fn without_an_index_find_links_still_serve() {
-        let machine = Machine::new().set("PIP_NO_INDEX", "1").set("PIP_FIND_LINKS", "wheels https://l.example/p.html");
+        let machine = Machine::new()
+            .set("PIP_NO_INDEX", "1")
+            .set("PIP_FIND_LINKS", "wheels https://l.example/p.html");
         let found = machine.discover(None).unwrap();
         assert!(found.indexes.is_empty());
-        assert!(found.find_links[0].url.as_str().ends_with("/project/wheels/"));
+        assert!(
+            found.find_links[0]
+                .url
+                .as_str()
+                .ends_with("/project/wheels/")
+        );
         assert_eq!(found.find_links[1].url.as_str(), "https://l.example/p.html");
     }
 
@@ -289,6 +386,9 @@ mod tests {
         let machine = Machine::new().set("PIP_INDEX_URL", "https://me:s3cret@[bad/simple");
         let error = machine.discover(None).unwrap_err();
         let text = format!("{error} {error:?}");
-        assert!(text.contains("PIP_INDEX_URL") && !text.contains("s3cret"), "{text}");
+        assert!(
+            text.contains("PIP_INDEX_URL") && !text.contains("s3cret"),
+            "{text}"
+        );
     }
 }

@@ -10,7 +10,10 @@ use crate::process::Env;
 /// What the variables say.
 pub(super) fn variables(env: &Env) -> Level {
     let one = |name: &str| {
-        env.text(name).map(|value| Named { value: unnamed(value).to_owned(), by: name.to_owned() })
+        env.text(name).map(|value| Named {
+            value: unnamed(value).to_owned(),
+            by: name.to_owned(),
+        })
     };
     let several = |name: &str, separator: fn(char) -> bool| -> Vec<Named> {
         env.text(name)
@@ -18,7 +21,10 @@ pub(super) fn variables(env: &Env) -> Level {
             .split(separator)
             .map(str::trim)
             .filter(|word| !word.is_empty())
-            .map(|word| Named { value: unnamed(word).to_owned(), by: name.to_owned() })
+            .map(|word| Named {
+                value: unnamed(word).to_owned(),
+                by: name.to_owned(),
+            })
             .collect()
     };
     let mut extra = several("UV_INDEX", char::is_whitespace);
@@ -83,12 +89,16 @@ pub(super) fn files(root: &Path, env: &Env, cwd: &Path) -> Level {
     let project = cwd.ancestors().find_map(project);
     let user = user_configuration(env).map(|folder| folder.join("uv").join("uv.toml"));
     let machine = if cfg!(windows) {
-        env.path("ProgramData").map(|folder| folder.join("uv").join("uv.toml"))
+        env.path("ProgramData")
+            .map(|folder| folder.join("uv").join("uv.toml"))
     } else {
         Some(root.join("etc/uv/uv.toml"))
     };
     let configured = env.path("UV_CONFIG_FILE").map(Path::to_owned);
-    let own = [configured, user, machine].into_iter().flatten().filter_map(|path| Some((options(&path)?, path)));
+    let own = [configured, user, machine]
+        .into_iter()
+        .flatten()
+        .filter_map(|path| Some((options(&path)?, path)));
     for (options, path) in project.into_iter().chain(own) {
         merge(&mut all, options, &path);
     }
@@ -110,16 +120,27 @@ fn options(path: &Path) -> Option<Options> {
 }
 
 fn merge(all: &mut Level, options: Options, path: &Path) {
-    let named = |value: String| Named { value, by: format!("`{}`", path.display()) };
-    let main = options.index.iter().find(|entry| entry.default && !entry.explicit);
+    let named = |value: String| Named {
+        value,
+        by: format!("`{}`", path.display()),
+    };
+    let main = options
+        .index
+        .iter()
+        .find(|entry| entry.default && !entry.explicit);
     let main = main.map(|entry| entry.url.clone()).or(options.index_url);
     if all.index.is_none() {
         all.index = main.map(named);
     }
-    let more = options.index.into_iter().filter(|entry| !entry.default && !entry.explicit);
+    let more = options
+        .index
+        .into_iter()
+        .filter(|entry| !entry.default && !entry.explicit);
     all.extra.extend(more.map(|entry| named(entry.url)));
-    all.extra.extend(options.extra_index_url.into_iter().map(named));
-    all.find_links.extend(options.find_links.into_iter().map(named));
+    all.extra
+        .extend(options.extra_index_url.into_iter().map(named));
+    all.find_links
+        .extend(options.find_links.into_iter().map(named));
     all.no_index |= options.no_index;
     if let Some(pip) = options.pip {
         merge(all, *pip, path);
