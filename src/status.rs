@@ -111,6 +111,11 @@ pub fn kind(status: i32, major: u32) -> Kind {
     }
 }
 
+/// Whether a status says that there is no code for this GPU.
+pub fn is_arch_mismatch(status: i32, major: u32) -> bool {
+    matches!((major < 9, status), (true, 6) | (false, 3007))
+}
+
 /// What to do about a cuDNN status, where something can be done.
 pub fn advice(status: i32, major: u32) -> Option<&'static str> {
     let name = cudnn(status, major);

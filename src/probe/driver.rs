@@ -8,6 +8,7 @@ use std::ptr;
 use libloading::Library;
 
 use super::Error;
+use crate::manifest::Capability;
 use crate::version::CudaVersion;
 
 /// Declares a table of C functions that are looked up by name in one library.
@@ -90,14 +91,9 @@ pub(super) const LIBRARY: &str = if cfg!(windows) {
 pub(super) struct Gpu {
     call: Functions,
     device: Device,
+    /// The primary context's address, once it is entered; the driver takes it from any thread.
+    context: usize,
     _library: Library,
-}
-
-/// What the driver says of itself.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Capability {
-    pub(super) major: u32,
-    pub(super) minor: u32,
 }
 
 fn check(call: &'static str, code: c_int) -> Result<(), Error> {
@@ -133,6 +129,7 @@ impl Gpu {
         let gpu = Self {
             call,
             device: 0,
+            context: 0,
             _library: library,
         };
         Ok((gpu, CudaVersion::new(number / 1000, number % 1000 / 10)))
@@ -153,12 +150,19 @@ impl Gpu {
     }
 
     /// Makes the device's primary context current, which is when its memory is first used.
-    pub(super) fn enter(&self) -> Result<(), Error> {
-        let mut context = ptr::null_mut();
+    pub(super) fn enter(&mut self) -> Result<(), Error> {
+        let mut context: Handle = ptr::null_mut();
         call!(
             self.call,
             cuDevicePrimaryCtxRetain(&raw mut context, self.device)
         )?;
+        self.context = context.expose_provenance();
+        self.make_current()
+    }
+
+    /// The same for another thread.
+    pub(super) fn make_current(&self) -> Result<(), Error> {
+        let context = ptr::with_exposed_provenance_mut(self.context);
         call!(self.call, cuCtxSetCurrent(context))
     }
 

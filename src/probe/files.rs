@@ -54,6 +54,13 @@ fn lower_name(file: &Path) -> Option<String> {
     Some(file.file_name()?.to_string_lossy().to_ascii_lowercase())
 }
 
+/// The file that a loader's message is about, when it begins with a path: `/lib/libcudnn_graph.so.9: undefined symbol: …`.
+pub fn path_in(words: &str) -> Option<PathBuf> {
+    let start = words.find('/')?;
+    let end = words[start..].find(": ")? + start;
+    Some(PathBuf::from(&words[start..end])).filter(|path| is_cudnn(path))
+}
+
 /// The paths in the text of `/proc/PID/maps`; each file is mapped several times.
 pub fn mapped(maps: &[u8]) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = maps

@@ -10,7 +10,7 @@ use std::ptr;
 use super::Error;
 use super::cudnn::{CROSS_CORRELATION, Cudnn, FLOAT, Handle, data_type};
 use super::driver::functions;
-use super::measure::{Attempt, Choice, Places, Problem};
+use super::measure::{Attempt, Choice, Places, Problem, Step};
 use super::numbers::Precision;
 use super::workload::{Convolution, Direction, Layout};
 
@@ -135,6 +135,9 @@ const fn operation(direction: Direction) -> OperationAttributes {
 const TENSOR_CORE: c_int = 0;
 const DOWN_CONVERT_INPUTS: c_int = 1;
 const REDUCED_PRECISION_REDUCTION: c_int = 2;
+
+/// Why an engine for 32-bit floats does not count as one: it multiplies in TF32.
+pub const ROUNDS_INPUTS: &str = "rounds its inputs to TF32";
 
 /// `cudnnBackendHeurMode_t`: the good guess, and what always works.
 const HEURISTICS: [(c_int, &str); 2] = [(3, "heuristics A"), (2, "fallback list")];
@@ -413,10 +416,14 @@ impl<'a> GraphProblem<'a> {
         Ok(engine)
     }
 
-    /// The engine's number, and why it does not count for our precision.
-    fn judge(&self, engine: &Descriptor) -> Result<(i64, Option<&'static str>), Error> {
+    fn number(&self, engine: &Descriptor) -> Result<i64, Error> {
         let mut number = [-1_i64];
         engine.get(attribute::ENGINE_NUMBER, of_type::INT64, &mut number)?;
+        Ok(number[0])
+    }
+
+    /// Why an engine does not count for our precision, if so.
+    fn unsuitable(&self, engine: &Descriptor) -> Result<Option<&'static str>, Error> {
         let mut notes = [-1; 32];
         let count = engine.get(
             attribute::ENGINE_NUMERICAL_NOTES,
@@ -425,69 +432,89 @@ impl<'a> GraphProblem<'a> {
         )?;
         let notes = &notes[..count.min(32)];
         let rounds = notes.contains(&TENSOR_CORE) || notes.contains(&DOWN_CONVERT_INPUTS);
-        let unsuitable = match self.precision {
-            Precision::Fp32 if rounds => Some("rounds its inputs to fewer bits"),
+        Ok(match self.precision {
+            Precision::Fp32 if rounds => Some(ROUNDS_INPUTS),
             Precision::Tf32 if !notes.contains(&TENSOR_CORE) => Some("does not use tensor cores"),
             _ if notes.contains(&REDUCED_PRECISION_REDUCTION) => Some("sums in 16 bits"),
             _ => None,
-        };
-        Ok((number[0], unsuitable))
+        })
     }
 }
 
 impl Problem for GraphProblem<'_> {
-    fn choices(&self) -> Result<Vec<Choice>, Error> {
-        let mut seen = Vec::new();
-        let mut choices = Vec::new();
-        for (position, (found, configuration)) in self.configurations.iter().enumerate() {
-            let layout = self.layout.name();
-            let judged = match configuration {
-                Configuration::Named(config) => {
-                    let engine = self.api.create(descriptor::ENGINE)?;
-                    config
-                        .get(
-                            attribute::CONFIG_ENGINE,
-                            of_type::DESCRIPTOR,
-                            &mut [engine.raw],
-                        )
-                        .and_then(|_| self.judge(&engine))
-                }
-                Configuration::Numbered(number) if seen.contains(number) => continue,
-                Configuration::Numbered(number) => {
-                    self.engine(*number).and_then(|engine| self.judge(&engine))
-                }
-            };
-            let choice = match judged {
-                Ok((number, unsuitable)) => {
-                    seen.push(number);
-                    let name = match configuration {
-                        Configuration::Named(_) => format!("engine {number} ({found}), {layout}"),
-                        Configuration::Numbered(_) => format!("{found}, {layout}"),
-                    };
-                    Choice {
-                        number: position,
-                        name,
-                        unsuitable: unsuitable.map(|why| Ok(why.to_owned())),
-                    }
-                }
-                Err(error) => Choice {
-                    number: position,
-                    name: format!("{found}, {layout}"),
-                    unsuitable: Some(Err(error)),
-                },
-            };
-            choices.push(choice);
-        }
-        Ok(choices)
+    fn choices(&self) -> Vec<Choice> {
+        self.all_choices()
     }
 
-    fn prepare(&self, choice: &Choice) -> Result<Box<dyn Attempt + '_>, Error> {
+    fn prepare(&self, choice: &Choice) -> Step<'_> {
+        self.ready(choice)
+    }
+}
+
+impl<'a> GraphProblem<'a> {
+    /// Configurations that the heuristics name, then every engine that they do not name, in the order of the numbers.
+    pub(super) fn all_choices(&self) -> Vec<Choice> {
+        let mut seen = Vec::new();
+        let mut choices = Vec::new();
+        let layout = self.layout.name();
+        for (position, (found, configuration)) in self.configurations.iter().enumerate() {
+            let name = match configuration {
+                Configuration::Named(config) => match self.named_engine(config).and_then(|engine| self.number(&engine)) {
+                    Ok(number) => {
+                        seen.push(number);
+                        format!("engine {number} ({found}), {layout}")
+                    }
+                    Err(_) => format!("{found}, {layout}"),
+                },
+                Configuration::Numbered(number) if seen.contains(number) => continue,
+                Configuration::Numbered(_) => format!("{found}, {layout}"),
+            };
+            choices.push(Choice {
+                number: position,
+                name,
+            });
+        }
+        choices
+    }
+
+    /// As [`Problem::prepare`]; what comes of it outlives the borrow of the problem, but not the problem.
+    pub(super) fn ready(&self, choice: &Choice) -> Step<'a> {
+        let name = choice.name.clone();
+        match self.plan(choice) {
+            Ok(Ok(attempt)) => Step::Ready {
+                name,
+                attempt: Box::new(attempt),
+            },
+            Ok(Err(why)) => Step::skipped(name, why),
+            Err(error) => Step::refused(name, &error),
+        }
+    }
+
+    fn named_engine(&self, config: &Descriptor) -> Result<Descriptor<'a>, Error> {
+        let engine = self.api.create(descriptor::ENGINE)?;
+        config.get(
+            attribute::CONFIG_ENGINE,
+            of_type::DESCRIPTOR,
+            &mut [engine.raw],
+        )?;
+        Ok(engine)
+    }
+
+    fn plan(&self, choice: &Choice) -> Result<Result<GraphAttempt<'a>, &'static str>, Error> {
         let (_, configuration) = &self.configurations[choice.number];
         let mut own = None;
         let config = match configuration {
-            Configuration::Named(config) => config.raw,
+            Configuration::Named(config) => {
+                if let Some(why) = self.unsuitable(&self.named_engine(config)?)? {
+                    return Ok(Err(why));
+                }
+                config.raw
+            }
             Configuration::Numbered(number) => {
                 let engine = self.engine(*number)?;
+                if let Some(why) = self.unsuitable(&engine)? {
+                    return Ok(Err(why));
+                }
                 let config = self.api.create(descriptor::ENGINE_CONFIG)?;
                 config.set(attribute::CONFIG_ENGINE, of_type::DESCRIPTOR, &[engine.raw])?;
                 config.finalize()?;
@@ -508,7 +535,7 @@ impl Problem for GraphProblem<'_> {
             of_type::INT64,
             &mut workspace,
         )?;
-        Ok(Box::new(GraphAttempt {
+        Ok(Ok(GraphAttempt {
             api: self.api,
             plan,
             workspace: usize::try_from(workspace[0]).unwrap_or(0),

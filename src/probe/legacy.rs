@@ -6,7 +6,7 @@ use std::ptr;
 use super::Error;
 use super::cudnn::{CROSS_CORRELATION, Cudnn, FLOAT, Handle, data_type};
 use super::driver::functions;
-use super::measure::{Attempt, Choice, Places, Problem};
+use super::measure::{Attempt, Choice, Places, Problem, Step};
 use super::numbers::Precision;
 use super::workload::{Convolution, Direction, Layout};
 
@@ -257,21 +257,33 @@ pub(super) struct LegacyProblem<'a> {
 }
 
 impl Problem for LegacyProblem<'_> {
-    fn choices(&self) -> Result<Vec<Choice>, Error> {
+    fn choices(&self) -> Vec<Choice> {
         let mut choices: Vec<Choice> = algorithms(self.direction)
             .iter()
             .enumerate()
             .map(|(number, name)| Choice {
                 number,
                 name: format!("algorithm {number} {name}, {}", self.layout.name()),
-                unsuitable: None,
             })
             .collect();
         choices.sort_by_key(|choice| choice.number != FAVOURITE);
-        Ok(choices)
+        choices
     }
 
-    fn prepare(&self, choice: &Choice) -> Result<Box<dyn Attempt + '_>, Error> {
+    fn prepare(&self, choice: &Choice) -> Step<'_> {
+        let name = choice.name.clone();
+        match self.ready(choice) {
+            Ok(attempt) => Step::Ready {
+                name,
+                attempt: Box::new(attempt),
+            },
+            Err(error) => Step::refused(name, &error),
+        }
+    }
+}
+
+impl LegacyProblem<'_> {
+    fn ready(&self, choice: &Choice) -> Result<LegacyAttempt<'_>, Error> {
         let algorithm = int(choice.number);
         let call = &self.legacy.call;
         let handle = self.legacy.handle;
@@ -319,16 +331,14 @@ impl Problem for LegacyProblem<'_> {
             }
         };
         self.legacy.check(name, status)?;
-        Ok(Box::new(LegacyAttempt {
+        Ok(LegacyAttempt {
             problem: self,
             algorithm,
             workspace,
             places: Places::nowhere(),
-        }))
+        })
     }
-}
 
-impl LegacyProblem<'_> {
     fn descriptors(&self) -> [Descriptor; 4] {
         [
             self.input.raw,

@@ -3,6 +3,7 @@
 //! For each candidate: poison the result, run once, compare with the reference, then time. A candidate that the library says
 //! it does not offer is no failure; one that computes something else is.
 
+use std::cell::OnceCell;
 use std::ffi::c_void;
 use std::ptr;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Error;
 use super::driver::{Gpu, HostBuffer, Memory};
-use super::graph::Graph;
+use super::graph::{Graph, GraphProblem};
 use super::legacy::Legacy;
 use super::numbers::{self, Precision};
 use super::reference::{Operands, Plan};
@@ -41,17 +42,55 @@ impl Places {
 /// A convolution that an interface has understood.
 pub(super) trait Problem {
     /// Everything that may compute it, the most promising first.
-    fn choices(&self) -> Result<Vec<Choice>, Error>;
-    /// Gets one ready to run.
-    fn prepare(&self, choice: &Choice) -> Result<Box<dyn Attempt + '_>, Error>;
+    fn choices(&self) -> Vec<Choice>;
+    /// Gets one ready to run, or says why it need not be tried.
+    fn prepare(&self, choice: &Choice) -> Step<'_>;
 }
 
-/// An algorithm or engine, by number and by name.
+/// An algorithm or engine, by its place among those of its problem and by name.
+#[derive(Debug, Clone)]
 pub(super) struct Choice {
     pub(super) number: usize,
     pub(super) name: String,
-    /// Why it need not be tried: it is for another precision, or the library does not offer it.
-    pub(super) unsuitable: Option<Result<String, Error>>,
+}
+
+/// What a choice became.
+pub(super) enum Step<'a> {
+    /// It is not tried.
+    Settled(Candidate),
+    /// It can run.
+    Ready {
+        name: String,
+        attempt: Box<dyn Attempt + 'a>,
+    },
+}
+
+impl Step<'_> {
+    /// A call on the way failed.
+    pub(super) fn refused(name: String, error: &Error) -> Self {
+        Self::Settled(Candidate {
+            name,
+            outcome: refused(error),
+        })
+    }
+
+    /// It is for another precision.
+    pub(super) fn skipped(name: String, why: &str) -> Self {
+        Self::Settled(Candidate {
+            name,
+            outcome: Outcome::Skipped { why: why.to_owned() },
+        })
+    }
+}
+
+/// The steps of one layout, prepared ahead.
+pub(super) struct Ahead<'a> {
+    pub(super) layout: Layout,
+    pub(super) steps: Vec<Step<'a>>,
+    /// How many choices were left when the time was up or enough were ready.
+    pub(super) untried: usize,
+    /// What the steps were made from; they go before it.
+    pub(super) problem: Option<GraphProblem<'a>>,
 }
 
 /// Something that can run.
@@ -93,6 +132,8 @@ pub enum Outcome {
         error: Option<f64>,
         /// Elements that were never written, or are infinite.
         not_finite: usize,
+        /// Whether the numbers are right for tensors in the other layout: NCHW taken for NHWC, or the reverse.
+        other_layout: bool,
     },
     /// The library does not offer it for this shape, type or card.
     NotOffered {
@@ -129,6 +170,17 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Whether the library has nothing for this unit, and says so.
+    pub fn nothing_offered(&self) -> bool {
+        self.untried == 0
+            && self.candidates.iter().all(|candidate| {
+                matches!(
+                    candidate.outcome,
+                    Outcome::NotOffered { .. } | Outcome::Skipped { .. }
+                )
+            })
+    }
+
     /// The fastest right candidate: its name, error and time.
     pub fn best(&self) -> Option<(&str, f64, f64)> {
         let candidate = self.candidates.get(self.best?)?;
@@ -152,6 +204,10 @@ pub struct Effort {
     pub timing_ms: f64,
     /// The most bytes of workspace.
     pub workspace: usize,
+    /// So many right candidates end a unit.
+    pub enough: usize,
+    /// Threads that prepare candidates of the graph API ahead: where kernels are compiled at run time, that is what costs.
+    pub workers: usize,
 }
 
 /// The operands of one shape in one precision, on both sides.
@@ -170,12 +226,12 @@ pub(super) struct Operation<'a> {
 impl<'a> Operation<'a> {
     /// Fresh random operands.
     pub(super) fn random(
-        gpu: &'a Gpu,
+        bench: &mut Bench<'a>,
         convolution: Convolution,
         precision: Precision,
         seed: u64,
     ) -> Result<Self, Error> {
-        let mut operation = Self::allocate(gpu, convolution, precision, seed)?;
+        let mut operation = Self::allocate(bench.gpu, convolution, precision, seed)?;
         let sizes = [
             convolution.input(),
             convolution.filter(),
@@ -187,13 +243,13 @@ impl<'a> Operation<'a> {
             numbers::random(stream, count(sizes), precision)
         });
         let largest = sizes.map(count).into_iter().max().unwrap_or(0);
-        let mut buffer = gpu.host_buffer(largest * precision.bytes())?;
+        let buffer = bench.host(largest * precision.bytes())?;
         for (values, memory) in values.iter().zip([
             &operation.input,
             &operation.filter,
             &operation.gradient,
         ]) {
-            let bytes = &mut buffer.bytes_mut()[..values.len() * precision.bytes()];
+            let bytes = &mut buffer[..values.len() * precision.bytes()];
             precision.encode(values, bytes);
             memory.upload(bytes)?;
         }
@@ -264,7 +320,8 @@ impl<'a> Operation<'a> {
 /// The two interfaces of a loaded cuDNN, as far as it has them.
 pub(super) struct Interfaces<'a> {
     pub(super) legacy: Option<Legacy<'a>>,
-    pub(super) graph: Option<Graph<'a>>,
+    /// One for each worker.
+    pub(super) graphs: Vec<Graph<'a>>,
 }
 
 /// Measures units on one GPU, one after the other.
@@ -276,10 +333,67 @@ pub(super) struct Bench<'a> {
     pub(super) buffer: Option<HostBuffer<'a>>,
 }
 
-/// What a unit's candidates are compared with, in one layout.
-struct Check {
-    plan: Option<Plan>,
-    direction: Direction,
+/// What a unit's candidates are compared with, in one layout. The reference is computed when the first candidate has run.
+struct Check<'o> {
+    unit: &'o Unit,
+    operation: &'o Operation<'o>,
+    layout: Layout,
+    plan: OnceCell<Option<Plan>>,
+}
+
+impl Check<'_> {
+    fn plan(&self) -> Option<&Plan> {
+        self.plan.get_or_init(|| self.plan_for(self.layout)).as_ref()
+    }
+
+    /// Whether every element was compared, as far as anything was.
+    fn is_complete(&self) -> bool {
+        let plan = self.plan.get().and_then(Option::as_ref);
+        plan.is_none_or(|plan| plan.complete)
+    }
+
+    fn plan_for(&self, layout: Layout) -> Option<Plan> {
+        let [input, filter, gradient] = self.operation.values.as_ref()?;
+        let operands = Operands {
+            input,
+            filter,
+            gradient,
+        };
+        Some(Plan::new(
+            &self.unit.shape.convolution,
+            self.unit.direction,
+            layout,
+            operands,
+            self.operation.seed ^ layout as u64,
+        ))
+    }
+}
+
+/// A unit in the making.
+struct Trial {
+    measured: Measured,
+    best_time: f64,
+    right: usize,
+    enough: usize,
+    deadline: Instant,
+}
+
+impl Trial {
+    /// Whether no further candidate is wanted.
+    fn is_over(&self) -> bool {
+        self.right >= self.enough || self.right > 0 && Instant::now() >= self.deadline
+    }
+
+    fn add(&mut self, candidate: Candidate) {
+        if let Outcome::Right { milliseconds, .. } = candidate.outcome {
+            self.right += 1;
+            if milliseconds < self.best_time {
+                self.best_time = milliseconds;
+                self.measured.best = Some(self.measured.candidates.len());
+            }
+        }
+        self.measured.candidates.push(candidate);
+    }
 }
 
 impl<'a> Bench<'a> {
@@ -292,76 +406,94 @@ impl<'a> Bench<'a> {
         &mut self,
         unit: &Unit,
         operation: &Operation,
+        ahead: Option<Vec<Ahead>>,
         stage: &mut dyn FnMut(&str),
     ) -> Result<Measured, Error> {
-        let deadline = Instant::now() + Duration::from_millis(self.effort.unit_ms);
-        let mut measured = Measured {
-            candidates: Vec::new(),
-            untried: 0,
-            best: None,
-            complete: true,
+        let mut trial = Trial {
+            measured: Measured {
+                candidates: Vec::new(),
+                untried: 0,
+                best: None,
+                complete: true,
+            },
+            best_time: f64::INFINITY,
+            right: 0,
+            enough: self.effort.enough,
+            deadline: Instant::now() + Duration::from_millis(self.effort.unit_ms),
         };
-        let mut best_time = f64::INFINITY;
-        for layout in [Layout::Nchw, Layout::Nhwc] {
+        let check = |layout| Check {
+            unit,
+            operation,
+            layout,
+            plan: OnceCell::new(),
+        };
+        if let Some(ahead) = ahead {
+            for Ahead {
+                layout,
+                steps,
+                untried,
+                problem,
+            } in ahead
+            {
+                let check = check(layout);
+                trial.measured.untried += untried;
+                for step in steps {
+                    self.take(step, &check, &mut trial, stage)?;
+                }
+                drop(problem);
+                trial.measured.complete &= check.is_complete();
+            }
+            return Ok(trial.measured);
+        }
+        for layout in unit.layouts() {
+            if trial.is_over() {
+                break;
+            }
             stage(&format!("{unit}, {}: describing it", layout.name()));
             let problem = match self.problem(unit, layout) {
                 Ok(problem) => problem,
                 Err(error) => {
-                    measured.candidates.push(Candidate {
+                    trial.add(Candidate {
                         name: format!("all, {}", layout.name()),
                         outcome: refused(&error),
                     });
                     continue;
                 }
             };
-            let choices = problem.choices()?;
-            let check = Check {
-                plan: operation.values.as_ref().map(|[input, filter, gradient]| {
-                    let operands = Operands {
-                        input,
-                        filter,
-                        gradient,
-                    };
-                    Plan::new(
-                        &unit.shape.convolution,
-                        unit.direction,
-                        layout,
-                        operands,
-                        operation.seed ^ layout as u64,
-                    )
-                }),
-                direction: unit.direction,
-            };
-            measured.complete &= check.plan.as_ref().is_none_or(|plan| plan.complete);
-            for choice in choices {
-                let outcome = match &choice.unsuitable {
-                    Some(Ok(why)) => Outcome::Skipped { why: why.clone() },
-                    Some(Err(error)) => refused(error),
-                    None if measured.best.is_some() && Instant::now() >= deadline => {
-                        measured.untried += 1;
-                        continue;
-                    }
-                    None => {
-                        stage(&format!("{unit}: {}", choice.name));
-                        self.try_one(problem.as_ref(), &choice, operation, &check)?
-                    }
-                };
-                if let Outcome::Right { milliseconds, .. } = outcome
-                    && milliseconds < best_time
-                {
-                    best_time = milliseconds;
-                    measured.best = Some(measured.candidates.len());
+            let check = check(layout);
+            for choice in problem.choices() {
+                if trial.is_over() {
+                    trial.measured.untried += 1;
+                    continue;
                 }
-                measured.candidates.push(Candidate {
-                    name: choice.name,
-                    outcome,
-                });
+                stage(&format!("{unit}: {}", choice.name));
+                self.take(problem.prepare(&choice), &check, &mut trial, stage)?;
             }
+            trial.measured.complete &= check.is_complete();
         }
-        Ok(measured)
+        Ok(trial.measured)
     }
 
-    fn problem(&self, unit: &Unit, layout: Layout) -> Result<Box<dyn Problem + 'a>, Error> {
+    fn take(
+        &mut self,
+        step: Step,
+        check: &Check,
+        trial: &mut Trial,
+        stage: &mut dyn FnMut(&str),
+    ) -> Result<(), Error> {
+        match step {
+            Step::Settled(candidate) => trial.add(candidate),
+            Step::Ready { .. } if trial.is_over() => trial.measured.untried += 1,
+            Step::Ready { name, attempt } => {
+                stage(&format!("{}: running {name}", check.unit));
+                let outcome = self.try_one(attempt, check, trial.best_time)?;
+                trial.add(Candidate { name, outcome });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn problem(&self, unit: &Unit, layout: Layout) -> Result<Box<dyn Problem + 'a>, Error> {
         let (convolution, precision, direction) =
             (&unit.shape.convolution, unit.precision, unit.direction);
         Ok(match unit.api {
@@ -371,7 +503,7 @@ impl<'a> Bench<'a> {
                 Box::new(legacy.problem(convolution, precision, direction, layout)?)
             }
             Api::Graph => {
-                let graph = self.interfaces.graph.as_ref();
+                let graph = self.interfaces.graphs.first();
                 let graph = graph.expect("no graph unit is sent to a build without that API");
                 Box::new(graph.problem(convolution, precision, direction, layout)?)
             }
@@ -380,15 +512,10 @@ impl<'a> Bench<'a> {
 
     fn try_one(
         &mut self,
-        problem: &dyn Problem,
-        choice: &Choice,
-        operation: &Operation,
+        mut attempt: Box<dyn Attempt + '_>,
         check: &Check,
+        best: f64,
     ) -> Result<Outcome, Error> {
-        let mut attempt = match problem.prepare(choice) {
-            Ok(attempt) => attempt,
-            Err(error) => return Ok(refused(&error)),
-        };
         let needed = attempt.workspace();
         if needed > self.effort.workspace {
             return Ok(Outcome::Skipped {
@@ -407,25 +534,38 @@ impl<'a> Bench<'a> {
             }
             Err(error) => return Err(error),
         };
-        if let Err(error) = attempt.bind(operation.places(check.direction, workspace)) {
+        let operation = check.operation;
+        let direction = check.unit.direction;
+        if let Err(error) = attempt.bind(operation.places(direction, workspace)) {
             return Ok(refused(&error));
         }
         operation.result.fill(operation.precision.poison())?;
+        let (before, after) = (self.gpu.event()?, self.gpu.event()?);
+        before.record()?;
         if let Err(error) = attempt.run() {
             // A kernel that crashed has taken the context with it: then nothing after this can work.
             self.gpu.synchronize()?;
             return Ok(refused(&error));
         }
+        after.record()?;
         self.gpu.synchronize()?;
-        let error = match &check.plan {
+        let first = before.until(&after)?;
+        let error = match check.plan() {
             None => 0.0,
             Some(plan) => {
-                let error = self.compare(operation, check.direction, plan)?;
-                let not_finite = self.not_finite(operation, check.direction)?;
-                if error > operation.precision.bound() || not_finite > 0 {
+                let error = self.compare(operation, direction, plan)?;
+                let not_finite = self.not_finite(operation, direction)?;
+                let bound = operation.precision.bound();
+                if error > bound || not_finite > 0 {
+                    let other_layout = not_finite == 0
+                        && check.plan_for(check.layout.other()).is_some_and(|plan| {
+                            self.compare(operation, direction, &plan)
+                                .is_ok_and(|error| error <= bound)
+                        });
                     return Ok(Outcome::Wrong {
                         error: error.is_finite().then_some(error),
                         not_finite,
+                        other_layout,
                     });
                 }
                 error
@@ -433,13 +573,19 @@ impl<'a> Bench<'a> {
         };
         Ok(Outcome::Right {
             error,
-            milliseconds: self.time(attempt.as_ref())?,
+            milliseconds: self.time(attempt.as_ref(), first, best)?,
             workspace: needed,
         })
     }
 
     /// The median over batches of runs. A batch is long enough to hide that starting a run takes the CPU some time.
-    fn time(&self, attempt: &dyn Attempt) -> Result<f64, Error> {
+    ///
+    /// The very first run took `first`, loading of the kernel included. What is hopelessly behind `best`, or takes so long
+    /// that loading does not matter, is not run again and again.
+    fn time(&self, attempt: &dyn Attempt, first: f64, best: f64) -> Result<f64, Error> {
+        if first > HOPELESS_MS {
+            return Ok(first);
+        }
         let (before, after) = (self.gpu.event()?, self.gpu.event()?);
         let batch = |runs: usize| {
             before.record()?;
@@ -450,6 +596,9 @@ impl<'a> Bench<'a> {
             Ok::<_, Error>(before.until(&after)? / runs as f64)
         };
         let once = batch(1)?.max(1e-3);
+        if once > 8.0 * best && once > 1.0 {
+            return Ok(once);
+        }
         let runs = ((0.3 / once) as usize).clamp(1, 20);
         let batches = ((self.effort.timing_ms / (once * runs as f64)) as usize).clamp(3, 15);
         let mut times = (0..batches)
@@ -526,10 +675,15 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// What an error of the library means for the candidate.
-fn refused(error: &Error) -> Outcome {
+/// Beyond this many milliseconds one run says enough.
+const HOPELESS_MS: f64 = 100.0;
+
+/// What an error of the library means for the candidate. That this engine is made for another architecture is no fault of
+/// anything while others are for this one.
+pub(super) fn refused(error: &Error) -> Outcome {
     if let Error::Cudnn { status, major, .. } = error
-        && status::kind(*status, *major) == status::Kind::NotOffered
+        && (status::kind(*status, *major) == status::Kind::NotOffered
+            || status::is_arch_mismatch(*status, *major))
     {
         return Outcome::NotOffered {
             status: status::cudnn(*status, *major).to_owned(),

@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::Capability;
 use crate::status;
 use crate::version::{CudaVersion, CudnnVersion};
 
+mod ahead;
 mod child;
 mod cudnn;
 mod driver;
@@ -22,6 +24,7 @@ mod reference;
 mod workload;
 
 pub use child::child;
+pub use graph::ROUNDS_INPUTS;
 pub use measure::{Candidate, Effort, Measured, Outcome};
 pub use numbers::{Precision, fresh_seed};
 pub use workload::{Api, Convolution, Direction, Layout, Shape, Unit};
@@ -35,6 +38,9 @@ pub struct Request {
     /// Its parts' names, to be opened as cuDNN itself would; only for looking where they come from.
     #[serde(default)]
     pub parts: Vec<String>,
+    /// Names of parts that this build lacks; found elsewhere, they would come from another cuDNN.
+    #[serde(default)]
+    pub strangers: Vec<String>,
     /// What to compute; absent to load only.
     pub compute: Option<Compute>,
 }
@@ -49,6 +55,10 @@ pub struct Compute {
     pub heuristics: bool,
     /// Whether to measure what the card can do.
     pub ceilings: bool,
+    /// Computed in the place of a unit for which nothing is offered.
+    pub stand_in: Option<Shape>,
+    /// Lowest and highest compute capability that this cuDNN is made for, where that is known and shall count.
+    pub supported: Option<[Capability; 2]>,
     /// Of the operands.
     pub seed: u64,
     /// How thoroughly.
@@ -85,6 +95,24 @@ pub enum Event {
         /// Full paths.
         files: Vec<PathBuf>,
     },
+    /// A part was opened.
+    Part {
+        /// Which.
+        name: String,
+        /// As it says itself; some parts say nothing.
+        version: Option<CudnnVersion>,
+    },
+    /// A part that the build lacks was found elsewhere.
+    Stranger {
+        /// Which.
+        name: String,
+        /// As it says itself.
+        version: Option<CudnnVersion>,
+        /// Where.
+        file: Option<PathBuf>,
+        /// The loader's words, when it can't be loaded.
+        why: Option<String>,
+    },
     /// A part could not be opened.
     PartMissing {
         /// Which.
@@ -108,6 +136,8 @@ pub enum Event {
     Unit {
         /// Its position in the request.
         unit: usize,
+        /// Whether it was computed in the other shape.
+        stand_in: bool,
         /// What became of it.
         #[serde(flatten)]
         measured: Measured,
@@ -118,14 +148,24 @@ pub enum Event {
     Done,
 }
 
+/// An event, and when it was told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Told {
+    /// Milliseconds after the child's start.
+    pub ms: u64,
+    /// What.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
 /// The first GPU.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GpuFacts {
     /// `NVIDIA H200`
     pub name: String,
-    /// Its compute capability, `9.0`.
-    pub capability: String,
+    /// Its compute capability.
+    pub capability: Capability,
     /// Multiprocessors.
     pub multiprocessors: u32,
     /// Bytes of memory.
@@ -192,6 +232,13 @@ pub(crate) enum Error {
         major: u32,
         words: Option<String>,
     },
+    #[error("{name} has compute capability {capability}, and this cuDNN is made for {lowest} to {highest}")]
+    OtherGpu {
+        name: String,
+        capability: Capability,
+        lowest: Capability,
+        highest: Capability,
+    },
     #[error("the driver runs CUDA {driver} at most, and this cuDNN is built for CUDA {cudart}")]
     DriverTooOld {
         driver: CudaVersion,
@@ -210,6 +257,9 @@ impl Error {
             Self::DriverTooOld { .. } => {
                 Some("update the driver, or install this cuDNN's build for an older CUDA")
             }
+            Self::OtherGpu { .. } => {
+                Some("cudnnm compat names the versions for this GPU; --force tries it all the same")
+            }
             Self::Symbol { .. } | Self::NotLoaded { .. } | Self::NotACudnn { .. } => None,
         }
     }
@@ -222,7 +272,7 @@ impl Error {
                 call: "cuInit" | "cuDeviceGetCount" | "cuDriverGetVersion",
                 ..
             } => FailedKind::NoGpu,
-            Self::DriverTooOld { .. } => FailedKind::Incompatible,
+            Self::DriverTooOld { .. } | Self::OtherGpu { .. } => FailedKind::Incompatible,
             Self::NotLoaded { .. } | Self::NotACudnn { .. } | Self::Symbol { .. } => {
                 FailedKind::Load
             }

@@ -238,6 +238,14 @@ impl Layout {
         }
     }
 
+    /// Not this one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Nchw => Self::Nhwc,
+            Self::Nhwc => Self::Nchw,
+        }
+    }
+
     /// Distances in memory between neighbours of each of the four dimensions.
     pub const fn strides(self, sizes: [usize; 4]) -> [usize; 4] {
         let [_, channels, rows, columns] = sizes;
@@ -298,6 +306,16 @@ pub struct Unit {
     pub precision: Precision,
     /// Which product.
     pub direction: Direction,
+}
+
+impl Unit {
+    /// In which order the layouts are tried: tensor cores want the channels side by side.
+    pub const fn layouts(&self) -> [Layout; 2] {
+        match self.precision {
+            Precision::Fp32 => [Layout::Nchw, Layout::Nhwc],
+            Precision::Tf32 | Precision::Fp16 | Precision::Bf16 => [Layout::Nhwc, Layout::Nchw],
+        }
+    }
 }
 
 impl fmt::Display for Unit {
