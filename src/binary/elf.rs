@@ -85,6 +85,48 @@ pub fn export_names<R: Read + Seek>(
         .collect())
 }
 
+/// The first four bytes of the exported constant `name`.
+pub fn constant<R: Read + Seek>(
+    source: &mut Source<R>,
+    name: &str,
+    (symbols, size): (u64, u64),
+    (strings, strings_size): (u64, u64),
+) -> Result<Option<u32>, Error> {
+    let count = (size / 24).min(MAX_ENTRIES as u64) as usize;
+    let table_of_symbols = source.bytes(symbols, count * 24)?;
+    let strings = source.bytes(strings, strings_size.min(MAX_STRING_TABLE) as usize)?;
+    let symbol = table_of_symbols.chunks_exact(24).find(|symbol| {
+        u16_at(symbol, 6) != 0
+            && string_at(&strings, u32_at(symbol, 0) as usize).as_deref() == Some(name)
+    });
+    let Some(symbol) = symbol else {
+        return Ok(None);
+    };
+    let head = source.bytes(0, 64)?;
+    let programs = table(
+        source,
+        u64_at(&head, 32),
+        u16_at(&head, 54),
+        u16_at(&head, 56),
+        56,
+    )?;
+    match place_of(&programs, u64_at(symbol, 8)) {
+        Some(offset) => Ok(Some(source.u32(offset)?)),
+        None => Ok(None),
+    }
+}
+
+/// Where in the file an address lies once the file is loaded.
+fn place_of(programs: &[Vec<u8>], address: u64) -> Option<u64> {
+    programs
+        .iter()
+        .filter(|entry| u32_at(entry, 0) == PT_LOAD)
+        .find_map(|entry| {
+            let inside = address.checked_sub(u64_at(entry, 16))?;
+            (inside < u64_at(entry, 32)).then(|| u64_at(entry, 8).checked_add(inside))?
+        })
+}
+
 fn table<R: Read + Seek>(
     source: &mut Source<R>,
     offset: u64,
@@ -124,13 +166,7 @@ fn read_dynamic<R: Read + Seek>(
     let Some(address) = value(DT_STRTAB) else {
         return Ok(());
     };
-    let offset = programs
-        .iter()
-        .filter(|entry| u32_at(entry, 0) == PT_LOAD)
-        .find_map(|entry| {
-            let inside = address.checked_sub(u64_at(entry, 16))?;
-            (inside < u64_at(entry, 32)).then(|| u64_at(entry, 8).checked_add(inside))?
-        })
+    let offset = place_of(programs, address)
         .ok_or(Error::Malformed("dynamic string table"))?;
     let size = value(DT_STRSZ).unwrap_or(0).min(MAX_STRING_TABLE) as usize;
     let strings = source.bytes(offset, size)?;

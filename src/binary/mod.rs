@@ -12,7 +12,7 @@ mod elf;
 mod pe;
 mod strings;
 
-pub use strings::opened_names;
+pub use strings::{opened_names, opened_parts};
 
 /// The longest name or string that is believed.
 const MAX_STRING: usize = 1024;
@@ -150,6 +150,32 @@ pub fn exports(file: &mut (impl Read + Seek), binary: &Binary) -> Result<Vec<Str
         } => elf::export_names(&mut source, (*symbols, *size), (*strings, *strings_size))?,
     };
     Ok(names.into_iter().collect())
+}
+
+/// The 32-bit constant that a Linux library exports under this name.
+///
+/// # Errors
+///
+/// When reading fails or the table makes no sense.
+pub fn constant(
+    file: &mut (impl Read + Seek),
+    binary: &Binary,
+    name: &str,
+) -> Result<Option<u32>, Error> {
+    match binary.exports {
+        Exports::Elf {
+            symbols,
+            size,
+            strings,
+            strings_size,
+        } => elf::constant(
+            &mut Source::new(file)?,
+            name,
+            (symbols, size),
+            (strings, strings_size),
+        ),
+        _ => Ok(None),
+    }
 }
 
 /// 64-bit little-endian Mach-O: only the processor is read.

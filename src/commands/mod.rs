@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use crate::version::{ParseError, Platform};
 
 mod active;
+pub mod bench;
 pub mod completions;
 pub mod config;
 pub mod current;
@@ -22,7 +23,9 @@ pub mod prune;
 pub mod probe;
 mod published;
 mod selected;
+mod testing;
 pub mod shim;
+pub mod test;
 pub mod uninstall;
 pub mod use_;
 pub mod venv;

@@ -1,7 +1,7 @@
 //! cuDNN itself, loaded and made to compute. Only ever in a child process: a cuDNN that misses a part of itself aborts.
 //!
 //! [`child`] is what runs there. It reads a [`Request`], and writes an [`Event`] a line to stdout, each before the next step
-//! can end the process. [`watch`] starts it, waits no longer than allowed, and keeps every event that arrived.
+//! can end the process. [`Launch`] starts it, waits no longer than allowed, and keeps every event that arrived.
 
 use std::path::PathBuf;
 
@@ -21,12 +21,14 @@ mod legacy;
 mod measure;
 mod numbers;
 mod reference;
+mod watch;
 mod workload;
 
 pub use child::child;
 pub use graph::ROUNDS_INPUTS;
 pub use measure::{Candidate, Effort, Measured, Outcome};
 pub use numbers::{Precision, fresh_seed};
+pub use watch::{Ended, Ending, Heard, Launch, run_to_end};
 pub use workload::{Api, Convolution, Direction, Layout, Shape, Unit};
 
 /// What the child shall do.
