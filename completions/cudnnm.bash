@@ -16,6 +16,9 @@ _cudnnm() {
             ",$1")
                 cmd="cudnnm"
                 ;;
+            cudnnm,compat)
+                cmd="cudnnm__subcmd__compat"
+                ;;
             cudnnm,completions)
                 cmd="cudnnm__subcmd__completions"
                 ;;
@@ -34,11 +37,17 @@ _cudnnm() {
             cudnnm,help)
                 cmd="cudnnm__subcmd__help"
                 ;;
+            cudnnm,import)
+                cmd="cudnnm__subcmd__import"
+                ;;
             cudnnm,install)
                 cmd="cudnnm__subcmd__install"
                 ;;
             cudnnm,list)
                 cmd="cudnnm__subcmd__list"
+                ;;
+            cudnnm,list-remote)
+                cmd="cudnnm__subcmd__list__subcmd__remote"
                 ;;
             cudnnm,manifest)
                 cmd="cudnnm__subcmd__manifest"
@@ -61,8 +70,14 @@ _cudnnm() {
             cudnnm,venv)
                 cmd="cudnnm__subcmd__venv"
                 ;;
+            cudnnm,verify)
+                cmd="cudnnm__subcmd__verify"
+                ;;
             cudnnm,which)
                 cmd="cudnnm__subcmd__which"
+                ;;
+            cudnnm__subcmd__help,compat)
+                cmd="cudnnm__subcmd__help__subcmd__compat"
                 ;;
             cudnnm__subcmd__help,completions)
                 cmd="cudnnm__subcmd__help__subcmd__completions"
@@ -82,11 +97,17 @@ _cudnnm() {
             cudnnm__subcmd__help,help)
                 cmd="cudnnm__subcmd__help__subcmd__help"
                 ;;
+            cudnnm__subcmd__help,import)
+                cmd="cudnnm__subcmd__help__subcmd__import"
+                ;;
             cudnnm__subcmd__help,install)
                 cmd="cudnnm__subcmd__help__subcmd__install"
                 ;;
             cudnnm__subcmd__help,list)
                 cmd="cudnnm__subcmd__help__subcmd__list"
+                ;;
+            cudnnm__subcmd__help,list-remote)
+                cmd="cudnnm__subcmd__help__subcmd__list__subcmd__remote"
                 ;;
             cudnnm__subcmd__help,manifest)
                 cmd="cudnnm__subcmd__help__subcmd__manifest"
@@ -109,6 +130,9 @@ _cudnnm() {
             cudnnm__subcmd__help,venv)
                 cmd="cudnnm__subcmd__help__subcmd__venv"
                 ;;
+            cudnnm__subcmd__help,verify)
+                cmd="cudnnm__subcmd__help__subcmd__verify"
+                ;;
             cudnnm__subcmd__help,which)
                 cmd="cudnnm__subcmd__help__subcmd__which"
                 ;;
@@ -117,6 +141,9 @@ _cudnnm() {
                 ;;
             cudnnm__subcmd__help__subcmd__manifest,generate)
                 cmd="cudnnm__subcmd__help__subcmd__manifest__subcmd__generate"
+                ;;
+            cudnnm__subcmd__help__subcmd__manifest,update)
+                cmd="cudnnm__subcmd__help__subcmd__manifest__subcmd__update"
                 ;;
             cudnnm__subcmd__help__subcmd__shim,add)
                 cmd="cudnnm__subcmd__help__subcmd__shim__subcmd__add"
@@ -142,6 +169,9 @@ _cudnnm() {
             cudnnm__subcmd__manifest,help)
                 cmd="cudnnm__subcmd__manifest__subcmd__help"
                 ;;
+            cudnnm__subcmd__manifest,update)
+                cmd="cudnnm__subcmd__manifest__subcmd__update"
+                ;;
             cudnnm__subcmd__manifest__subcmd__help,check)
                 cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__check"
                 ;;
@@ -150,6 +180,9 @@ _cudnnm() {
                 ;;
             cudnnm__subcmd__manifest__subcmd__help,help)
                 cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__help"
+                ;;
+            cudnnm__subcmd__manifest__subcmd__help,update)
+                cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__update"
                 ;;
             cudnnm__subcmd__shim,add)
                 cmd="cudnnm__subcmd__shim__subcmd__add"
@@ -200,12 +233,54 @@ _cudnnm() {
 
     case "${cmd}" in
         cudnnm)
-            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec list uninstall which env prelude prune venv shim manifest config completions help"
+            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec import list list-remote uninstall which env prelude prune venv verify shim compat manifest config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__compat)
+            opts="-q -h --driver --gpu --cuda --cudnn --framework --requirements --platform --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --driver)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gpu)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cuda)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cudnn)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --framework)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --requirements)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --platform)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -296,8 +371,22 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help)
-            opts="install use current exec list uninstall which env prelude prune venv shim manifest config completions help"
+            opts="install use current exec import list list-remote uninstall which env prelude prune venv verify shim compat manifest config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__compat)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -393,6 +482,20 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__help__subcmd__import)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__help__subcmd__install)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -421,8 +524,22 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__help__subcmd__list__subcmd__remote)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__help__subcmd__manifest)
-            opts="check generate"
+            opts="check update generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -450,6 +567,20 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help__subcmd__manifest__subcmd__generate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__manifest__subcmd__update)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -617,6 +748,20 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__help__subcmd__which)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -631,13 +776,35 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        cudnnm__subcmd__install)
-            opts="-q -h --cuda --platform --source --refresh --with-companions --dry-run --force --trust-on-first-use --accept-license --keep-archive --json --quiet --offline --no-progress --help"
+        cudnnm__subcmd__import)
+            opts="-q -h --link --list --force --python --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --python)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__install)
+            opts="-q -h --from --cuda --platform --source --refresh --with-companions --dry-run --force --trust-on-first-use --accept-license --keep-archive --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --cuda)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -671,8 +838,34 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__list__subcmd__remote)
+            opts="-q -h --all-platforms --platform --cuda --source --refresh --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --platform)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cuda)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__manifest)
-            opts="-q -h --quiet --offline --no-progress --help check generate help"
+            opts="-q -h --quiet --offline --no-progress --help check update generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -714,7 +907,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__manifest__subcmd__help)
-            opts="check generate help"
+            opts="check update generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -762,6 +955,38 @@ _cudnnm() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__help__subcmd__update)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__update)
+            opts="-q -h --source --all --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1046,6 +1271,20 @@ _cudnnm() {
         cudnnm__subcmd__venv__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__verify)
+            opts="-q -h --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -11,6 +11,7 @@ module completions {
 
   # Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
   export extern "cudnnm install" [
+    --from: path              # From this archive or folder instead of a server; what it is shows its content
     --cuda: string            # Of several variants, the one for this CUDA
     --platform: string        # For another platform than this one
     --source: string          # Only from here: nvidia or pypi
@@ -61,6 +62,20 @@ module completions {
     ...program: string        # The program and its arguments
   ]
 
+  # Adopt a cuDNN that is already on this machine; without a path, list those that are found
+  export extern "cudnnm import" [
+    --link                    # Refer to the files where they are instead of copying them
+    --list                    # Only list what is found, in PATH or on this machine
+    --force                   # Adopt it again although it is there
+    --python: path            # Also look beside this Python
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    path?: path               # A folder with a cuDNN in it, at any depth: a CUDA toolkit, a conda environment, site-packages; or an archive
+  ]
+
   # List the installed cuDNN builds, newest first; an arrow marks the selected one
   export extern "cudnnm list" [
     --json                    # One JSON document
@@ -69,6 +84,21 @@ module completions {
     --no-progress             # No progress bars
     --help(-h)                # Print help
     spec?: string             # Only builds that match
+  ]
+
+  # List the cuDNN versions that can be installed
+  export extern "cudnnm list-remote" [
+    --all-platforms           # Builds for every platform, not only this one
+    --platform: string        # Builds for another platform, like windows-x86_64
+    --cuda: string            # Only builds that serve this CUDA toolkit, like 11.2
+    --source: string          # Only what this source has
+    --refresh                 # Ask the sources first for versions newer than the built-in list, and remember them
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    spec?: string             # Only these, like 8, 8.2.1, ">=9.10", 9+cuda13; a single release is shown with all its files
   ]
 
   # Remove installed builds
@@ -172,6 +202,16 @@ module completions {
   export extern "cudnnm venv help help" [
   ]
 
+  # Compare installed builds with their receipts: missing, changed and added files, broken links
+  export extern "cudnnm verify" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    ...specs: string          # Builds to check, or a companion by its folder's name; without any, everything that is installed
+  ]
+
   # Manage launchers that run a program with its folder's cuDNN, without typing `cudnnm exec`
   export extern "cudnnm shim" [
     --quiet(-q)               # Say only what was asked for, and errors
@@ -227,6 +267,22 @@ module completions {
   export extern "cudnnm shim help help" [
   ]
 
+  # Tell what fits what: any of driver, GPU, CUDA, cuDNN and framework gives the rest
+  export extern "cudnnm compat" [
+    --driver: string          # A driver's version, like 531.14 or 535.104.05
+    --gpu: string             # A GPU's name or compute capability, like "RTX 3060" or 8.6
+    --cuda: string            # A CUDA version, like 11.3 or 12
+    --cudnn: string           # A cuDNN, like 8.2.1 or 9+cuda12
+    --framework: string       # A framework's release, like torch==2.4.1
+    --requirements: path      # Which cuDNN each package of a requirements file or `pip freeze` loads, and the conflicts; `-` is stdin
+    --platform: string        # For another platform than this one, like windows-x86_64
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
   # Check, refresh or rebuild what cudnnm knows about published builds
   export extern "cudnnm manifest" [
     --quiet(-q)               # Say only what was asked for, and errors
@@ -237,6 +293,17 @@ module completions {
 
   # See whether the built-in manifests and the store's make sense, and count what is in them
   export extern "cudnnm manifest check" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm manifest update" [
+    --source: string          # Only here: nvidia or pypi
+    --all                     # Look at every release again, to see whether a known file has changed
     --json                    # One JSON document
     --quiet(-q)               # Say only what was asked for, and errors
     --offline                 # Never use the network
@@ -260,6 +327,10 @@ module completions {
 
   # See whether the built-in manifests and the store's make sense, and count what is in them
   export extern "cudnnm manifest help check" [
+  ]
+
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm manifest help update" [
   ]
 
   # Write the manifests anew from raw facts (for cudnnm's own developers)
@@ -315,8 +386,16 @@ module completions {
   export extern "cudnnm help exec" [
   ]
 
+  # Adopt a cuDNN that is already on this machine; without a path, list those that are found
+  export extern "cudnnm help import" [
+  ]
+
   # List the installed cuDNN builds, newest first; an arrow marks the selected one
   export extern "cudnnm help list" [
+  ]
+
+  # List the cuDNN versions that can be installed
+  export extern "cudnnm help list-remote" [
   ]
 
   # Remove installed builds
@@ -351,6 +430,10 @@ module completions {
   export extern "cudnnm help venv detach" [
   ]
 
+  # Compare installed builds with their receipts: missing, changed and added files, broken links
+  export extern "cudnnm help verify" [
+  ]
+
   # Manage launchers that run a program with its folder's cuDNN, without typing `cudnnm exec`
   export extern "cudnnm help shim" [
   ]
@@ -367,12 +450,20 @@ module completions {
   export extern "cudnnm help shim list" [
   ]
 
+  # Tell what fits what: any of driver, GPU, CUDA, cuDNN and framework gives the rest
+  export extern "cudnnm help compat" [
+  ]
+
   # Check, refresh or rebuild what cudnnm knows about published builds
   export extern "cudnnm help manifest" [
   ]
 
   # See whether the built-in manifests and the store's make sense, and count what is in them
   export extern "cudnnm help manifest check" [
+  ]
+
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm help manifest update" [
   ]
 
   # Write the manifests anew from raw facts (for cudnnm's own developers)

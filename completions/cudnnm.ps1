@@ -33,14 +33,18 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('use', 'use', [CompletionResultType]::ParameterValue, 'Choose the cuDNN of this project: writes .cudnn-version into the current folder')
             [CompletionResult]::new('current', 'current', [CompletionResultType]::ParameterValue, 'Show the cuDNN in force in this folder, and why')
             [CompletionResult]::new('exec', 'exec', [CompletionResultType]::ParameterValue, 'Run a program with the selected cuDNN, for it and its children only')
+            [CompletionResult]::new('import', 'import', [CompletionResultType]::ParameterValue, 'Adopt a cuDNN that is already on this machine; without a path, list those that are found')
             [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the installed cuDNN builds, newest first; an arrow marks the selected one')
+            [CompletionResult]::new('list-remote', 'list-remote', [CompletionResultType]::ParameterValue, 'List the cuDNN versions that can be installed')
             [CompletionResult]::new('uninstall', 'uninstall', [CompletionResultType]::ParameterValue, 'Remove installed builds')
             [CompletionResult]::new('which', 'which', [CompletionResultType]::ParameterValue, 'Show the path of a file of the selected cuDNN; of its main library when no file is named')
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
             [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
+            [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare installed builds with their receipts: missing, changed and added files, broken links')
             [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
+            [CompletionResult]::new('compat', 'compat', [CompletionResultType]::ParameterValue, 'Tell what fits what: any of driver, GPU, CUDA, cuDNN and framework gives the rest')
             [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
@@ -48,6 +52,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;install' {
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'From this archive or folder instead of a server; what it is shows its content')
             [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'Of several variants, the one for this CUDA')
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'For another platform than this one')
             [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only from here: nvidia or pypi')
@@ -100,7 +105,36 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'cudnnm;import' {
+            [CompletionResult]::new('--python', '--python', [CompletionResultType]::ParameterName, 'Also look beside this Python')
+            [CompletionResult]::new('--link', '--link', [CompletionResultType]::ParameterName, 'Refer to the files where they are instead of copying them')
+            [CompletionResult]::new('--list', '--list', [CompletionResultType]::ParameterName, 'Only list what is found, in PATH or on this machine')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Adopt it again although it is there')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'cudnnm;list' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;list-remote' {
+            [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Builds for another platform, like windows-x86_64')
+            [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'Only builds that serve this CUDA toolkit, like 11.2')
+            [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only what this source has')
+            [CompletionResult]::new('--all-platforms', '--all-platforms', [CompletionResultType]::ParameterName, 'Builds for every platform, not only this one')
+            [CompletionResult]::new('--refresh', '--refresh', [CompletionResultType]::ParameterName, 'Ask the sources first for versions newer than the built-in list, and remember them')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -213,6 +247,16 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         'cudnnm;venv;help;help' {
             break
         }
+        'cudnnm;verify' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'cudnnm;shim' {
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -273,6 +317,23 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         'cudnnm;shim;help;help' {
             break
         }
+        'cudnnm;compat' {
+            [CompletionResult]::new('--driver', '--driver', [CompletionResultType]::ParameterName, 'A driver''s version, like 531.14 or 535.104.05')
+            [CompletionResult]::new('--gpu', '--gpu', [CompletionResultType]::ParameterName, 'A GPU''s name or compute capability, like "RTX 3060" or 8.6')
+            [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'A CUDA version, like 11.3 or 12')
+            [CompletionResult]::new('--cudnn', '--cudnn', [CompletionResultType]::ParameterName, 'A cuDNN, like 8.2.1 or 9+cuda12')
+            [CompletionResult]::new('--framework', '--framework', [CompletionResultType]::ParameterName, 'A framework''s release, like torch==2.4.1')
+            [CompletionResult]::new('--requirements', '--requirements', [CompletionResultType]::ParameterName, 'Which cuDNN each package of a requirements file or `pip freeze` loads, and the conflicts; `-` is stdin')
+            [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'For another platform than this one, like windows-x86_64')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'cudnnm;manifest' {
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -281,11 +342,24 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'cudnnm;manifest;check' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;manifest;update' {
+            [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only here: nvidia or pypi')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Look at every release again, to see whether a known file has changed')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -306,11 +380,15 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         }
         'cudnnm;manifest;help' {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'cudnnm;manifest;help;check' {
+            break
+        }
+        'cudnnm;manifest;help;update' {
             break
         }
         'cudnnm;manifest;help;generate' {
@@ -344,14 +422,18 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('use', 'use', [CompletionResultType]::ParameterValue, 'Choose the cuDNN of this project: writes .cudnn-version into the current folder')
             [CompletionResult]::new('current', 'current', [CompletionResultType]::ParameterValue, 'Show the cuDNN in force in this folder, and why')
             [CompletionResult]::new('exec', 'exec', [CompletionResultType]::ParameterValue, 'Run a program with the selected cuDNN, for it and its children only')
+            [CompletionResult]::new('import', 'import', [CompletionResultType]::ParameterValue, 'Adopt a cuDNN that is already on this machine; without a path, list those that are found')
             [CompletionResult]::new('list', 'list', [CompletionResultType]::ParameterValue, 'List the installed cuDNN builds, newest first; an arrow marks the selected one')
+            [CompletionResult]::new('list-remote', 'list-remote', [CompletionResultType]::ParameterValue, 'List the cuDNN versions that can be installed')
             [CompletionResult]::new('uninstall', 'uninstall', [CompletionResultType]::ParameterValue, 'Remove installed builds')
             [CompletionResult]::new('which', 'which', [CompletionResultType]::ParameterValue, 'Show the path of a file of the selected cuDNN; of its main library when no file is named')
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
             [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
+            [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare installed builds with their receipts: missing, changed and added files, broken links')
             [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
+            [CompletionResult]::new('compat', 'compat', [CompletionResultType]::ParameterValue, 'Tell what fits what: any of driver, GPU, CUDA, cuDNN and framework gives the rest')
             [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
@@ -370,7 +452,13 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         'cudnnm;help;exec' {
             break
         }
+        'cudnnm;help;import' {
+            break
+        }
         'cudnnm;help;list' {
+            break
+        }
+        'cudnnm;help;list-remote' {
             break
         }
         'cudnnm;help;uninstall' {
@@ -399,6 +487,9 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         'cudnnm;help;venv;detach' {
             break
         }
+        'cudnnm;help;verify' {
+            break
+        }
         'cudnnm;help;shim' {
             [CompletionResult]::new('add', 'add', [CompletionResultType]::ParameterValue, 'Make launchers, e.g. for python')
             [CompletionResult]::new('remove', 'remove', [CompletionResultType]::ParameterValue, 'Take launchers away')
@@ -414,12 +505,19 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         'cudnnm;help;shim;list' {
             break
         }
+        'cudnnm;help;compat' {
+            break
+        }
         'cudnnm;help;manifest' {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             break
         }
         'cudnnm;help;manifest;check' {
+            break
+        }
+        'cudnnm;help;manifest;update' {
             break
         }
         'cudnnm;help;manifest;generate' {

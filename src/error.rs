@@ -145,6 +145,8 @@ rooms! {
     Process(crate::process::Error),
     /// A manifest.
     Manifest(crate::manifest::Error),
+    /// What fits what.
+    Compat(crate::compat::Error),
     /// Where builds come from.
     Source(crate::sources::Error),
     /// The network.

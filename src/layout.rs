@@ -73,9 +73,9 @@ pub fn place(path: &[String]) -> Option<Place> {
     let lower = name.to_lowercase();
     let folder = if lower.starts_with("cudnn") && lower.ends_with(".dll") {
         Folder::Bin
-    } else if lower.starts_with("cudnn") && lower.ends_with(".lib") {
-        Folder::Lib
-    } else if lower.starts_with("libcudnn") && is_unix_library(&lower) {
+    } else if (lower.starts_with("cudnn") && lower.ends_with(".lib"))
+        || (lower.starts_with("libcudnn") && is_unix_library(&lower))
+    {
         Folder::Lib
     } else if is_header(path, &lower) {
         Folder::Include

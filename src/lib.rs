@@ -9,6 +9,7 @@ pub mod binary;
 pub mod cli;
 pub mod commands;
 pub mod companion;
+pub mod compat;
 pub mod context;
 pub mod download;
 pub mod environment;

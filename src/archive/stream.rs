@@ -198,7 +198,6 @@ fn read_tar(intake: &Intake, mut stream: Stream, compression: Compression) -> Re
             intake.offer_folder(&name)?;
         }
     }
-    drop(archive);
     // To the end, so that the compressor's own checksum is compared and a cut-off file is noticed.
     io::copy(&mut tail, &mut io::sink()).map_err(damaged)?;
     if tail.zeros < 512 {

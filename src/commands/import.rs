@@ -290,7 +290,11 @@ fn publish(
     };
     let path = staging.path().join(RECEIPT);
     fs::write(&path, receipt.to_toml()).map_err(IoError::at("write", &path))?;
-    let status = match ctx.store.publish(staging, &build.folder(), args.force, || ())? {
+    let held = || ctx.output.note(crate::store::HELD);
+    let status = match ctx
+        .store
+        .publish(staging, &build.folder(), args.force, held)?
+    {
         Published::New => "imported",
         Published::AlreadyThere => "present",
     };

@@ -1,27 +1,34 @@
 //! `cudnnm install`: gets builds into the store.
 
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use serde::Serialize;
-
-use super::installing::{Installed, InstalledCompanion, Options, Plan, Session};
+use super::installing::{
+    Claim, CompanionEntry, Entry, FromPath, Installed, InstalledCompanion, Options, Plan, Report,
+    Session,
+};
 use super::selected;
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::output::size;
 use crate::progress::took;
+use crate::selection::shell_word;
 use crate::sources::Server;
 use crate::version::{BuildId, CudaVersion, Platform, VersionSpec};
 
 /// Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  cudnnm install 8.2.1\n  cudnnm install 9.19+cuda13+jit 8.9.7+cuda12\n  cudnnm install 9 --cuda 12 --with-companions\n  cudnnm install            # what this project asks for"
+    after_help = "Examples:\n  cudnnm install 8.2.1\n  cudnnm install 9.19+cuda13+jit 8.9.7+cuda12\n  cudnnm install 9 --cuda 12 --with-companions\n  cudnnm install --from cudnn-11.3-windows-x64-v8.2.1.32.zip
+  cudnnm install            # what this project asks for"
 )]
 pub struct Args {
     /// Versions, ranges or latest, with tags if needed: 8.2.1+cuda11.3; without any, what this project asks for
     #[arg(value_name = "SPEC")]
     specs: Vec<VersionSpec>,
+    /// From this archive or folder instead of a server; what it is shows its content
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["source", "refresh"])]
+    from: Option<PathBuf>,
     /// Of several variants, the one for this CUDA
     #[arg(long, value_name = "VERSION")]
     cuda: Option<CudaVersion>,
@@ -57,44 +64,12 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: u32,
-    dry_run: bool,
-    builds: Vec<Entry<'a>>,
-    companions: Vec<CompanionEntry>,
-}
-
-#[derive(Serialize)]
-struct CompanionEntry {
-    status: &'static str,
-    companion: String,
-    path: std::path::PathBuf,
-}
-
-#[derive(Serialize)]
-struct Entry<'a> {
-    status: &'static str,
-    asked: String,
-    build: String,
-    #[serde(flatten)]
-    id: BuildId,
-    path: std::path::PathBuf,
-    source: Option<String>,
-    origin: Option<String>,
-    file: Option<&'a str>,
-    size: Option<u64>,
-    sha256: Option<String>,
-    variant_reason: Option<&'a str>,
-}
-
 /// Runs the command.
 ///
 /// # Errors
 ///
 /// When one of the builds can't be installed; those before it are.
 pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
-    let specs = wanted(ctx, args)?;
     let session = Session::new(
         ctx,
         Options {
@@ -106,74 +81,140 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
             accept_license: args.accept_license,
         },
     )?;
-    let mut plans: Vec<Plan> = Vec::new();
-    for spec in &specs {
-        let plan = session.plan(spec)?;
-        if !plans.iter().any(|other| other.build == plan.build) {
-            plans.push(plan);
-        }
-    }
-    let mut entries = Vec::new();
-    let mut companions = Vec::new();
-    for plan in &plans {
-        if let Some(build) = plan.present.filter(|_| !args.force) {
-            let path = ctx.store.build_folder(&build);
-            ctx.output
-                .note(format!("{build} is installed already: {}", path.display()));
-            if args.with_companions && !args.dry_run {
-                let needs = ctx.store.receipt(&build.folder())?.needs;
-                companions.extend(add_companions(ctx, &session, &build, &needs)?);
-            }
-            entries.push(entry(ctx, plan, "present", build));
-        } else if args.dry_run {
-            if !args.json {
-                show(ctx, plan);
-            }
-            entries.push(entry(ctx, plan, "planned", plan.build));
-        } else {
-            session.tell(plan);
-            let started = Instant::now();
-            let installed = session.carry_out(plan)?;
-            report(ctx, &installed, started);
-            if args.with_companions {
-                companions.extend(add_companions(
-                    ctx,
-                    &session,
-                    &installed.build,
-                    &installed.needs,
-                )?);
-            } else {
-                session.tell_missing(&installed)?;
-            }
-            let status = if installed.already {
-                "present"
-            } else {
-                "installed"
-            };
-            let mut entry = entry(ctx, plan, status, installed.build);
-            if let Some(origin) = installed.origin {
-                entry.source = Some(origin.source);
-                entry.origin = Some(origin.address);
-                entry.size = Some(origin.size);
-                entry.sha256 = Some(origin.sha256);
-            }
-            entries.push(entry);
-        }
-    }
+    let (builds, companions) = match &args.from {
+        Some(path) => from_path(ctx, args, &session, path)?,
+        None => from_servers(ctx, args, &session)?,
+    };
     if args.json {
+        let (schema, dry_run) = (1, args.dry_run);
         ctx.output.json(&Report {
-            schema: 1,
-            dry_run: args.dry_run,
-            builds: entries,
+            schema,
+            dry_run,
+            builds,
             companions,
         });
     }
     Ok(Exit::Done)
 }
 
+type Entries = (Vec<Entry>, Vec<CompanionEntry>);
+
+fn from_servers(ctx: &Context, args: &Args, session: &Session<'_>) -> Result<Entries, Error> {
+    let mut plans: Vec<Plan> = Vec::new();
+    for spec in wanted(ctx, args)? {
+        let plan = session.plan(&spec)?;
+        if !plans.iter().any(|other| other.build == plan.build) {
+            plans.push(plan);
+        }
+    }
+    let (mut entries, mut companions) = (Vec::new(), Vec::new());
+    let mut missing = Vec::new();
+    for plan in plans {
+        if let Some(build) = plan.present.filter(|_| !args.force) {
+            let path = ctx.store.build_folder(&build);
+            ctx.output
+                .note(format!("{build} is installed already: {}", path.display()));
+            if args.with_companions && !args.dry_run {
+                let needs = ctx.store.receipt(&build.folder())?.needs;
+                companions.extend(add_companions(session, &build, &needs)?);
+            }
+            entries.push(Entry::planned(ctx, &plan, "present", build));
+        } else if args.dry_run {
+            if !args.json {
+                show(ctx, &plan);
+            }
+            entries.push(Entry::planned(ctx, &plan, "planned", plan.build));
+        } else {
+            missing.push(plan);
+        }
+    }
+    session.carry_out_all(&missing, |plan, installed, took| {
+        companions.extend(finish(args, session, &installed, took)?);
+        let entry = Entry::planned(ctx, plan, status(&installed), installed.build);
+        entries.push(entry.with_origin(installed.origin));
+        Ok(())
+    })?;
+    Ok((entries, companions))
+}
+
+fn from_path(
+    ctx: &Context,
+    args: &Args,
+    session: &Session<'_>,
+    path: &Path,
+) -> Result<Entries, Error> {
+    let spec = match args.specs.as_slice() {
+        [] => None,
+        [one] => Some(one.clone()),
+        _ => {
+            return Err(super::Error::Usage {
+                message: "--from holds one build, and several are named".to_owned(),
+                hint: Some(format!(
+                    "name none: cudnnm install --from {}",
+                    shell_word(&path.to_string_lossy())
+                )),
+            }
+            .into());
+        }
+    };
+    let started = Instant::now();
+    let claim = Claim {
+        spec,
+        cuda: args.cuda,
+        platform: args.platform,
+    };
+    let FromPath {
+        installed,
+        file,
+        dry_run,
+    } = session.install_from(&ctx.absolute(path), &claim, args.dry_run)?;
+    let build = installed.build;
+    let mut companions = Vec::new();
+    if dry_run {
+        if !args.json {
+            ctx.output.line(build);
+            let folder = ctx.store.build_folder(&build);
+            ctx.output.line(format!("  to       {}", folder.display()));
+        }
+    } else {
+        companions = finish(args, session, &installed, started.elapsed())?;
+    }
+    let status = if dry_run {
+        "planned"
+    } else {
+        status(&installed)
+    };
+    let mut entry = Entry::new(ctx, status, build);
+    entry.asked = claim.spec.map(|spec| spec.to_string());
+    entry.file = file;
+    Ok((vec![entry.with_origin(installed.origin)], companions))
+}
+
+/// What is said and done after an install: where it is, and what it needs beside itself.
+fn finish(
+    args: &Args,
+    session: &Session<'_>,
+    installed: &Installed,
+    took: Duration,
+) -> Result<Vec<CompanionEntry>, Error> {
+    report(session, installed, took);
+    if args.with_companions {
+        return add_companions(session, &installed.build, &installed.needs);
+    }
+    session.tell_missing(installed)?;
+    Ok(Vec::new())
+}
+
+fn status(installed: &Installed) -> &'static str {
+    if installed.already {
+        "present"
+    } else {
+        "installed"
+    }
+}
+
 /// Installs what the build needs and this machine lacks; says where the rest is.
 fn add_companions(
-    ctx: &Context,
     session: &Session<'_>,
     build: &BuildId,
     names: &[String],
@@ -181,7 +222,7 @@ fn add_companions(
     let mut entries = Vec::new();
     for need in session.needs(build, names)? {
         if let Some(found) = &need.found {
-            ctx.output.note(format!(
+            session.note(format!(
                 "{} is there: {}",
                 need.library,
                 found.folder.display()
@@ -191,11 +232,10 @@ fn add_companions(
         let started = Instant::now();
         let InstalledCompanion { id, already } =
             session.install_companion(&need, build.platform)?;
-        let path = ctx.store.companion_folder(&id);
+        let path = session.store().companion_folder(&id);
         if !already {
             let took = took(started.elapsed());
-            ctx.output
-                .note(format!("installed {id} in {took}: {}", path.display()));
+            session.note(format!("installed {id} in {took}: {}", path.display()));
         }
         let status = if already { "present" } else { "installed" };
         entries.push(CompanionEntry {
@@ -268,43 +308,13 @@ fn show(ctx: &Context, plan: &Plan) {
     }
 }
 
-fn report(ctx: &Context, installed: &Installed, started: Instant) {
-    let path = ctx.store.build_folder(&installed.build);
+fn report(session: &Session<'_>, installed: &Installed, duration: Duration) {
+    let path = session.store().build_folder(&installed.build);
     let build = installed.build;
-    if installed.already {
-        ctx.output.note(format!(
-            "{build} has been installed meanwhile: {}",
-            path.display()
-        ));
+    session.note(if installed.already {
+        format!("{build} is installed already: {}", path.display())
     } else {
-        let took = took(started.elapsed());
-        ctx.output
-            .note(format!("installed {build} in {took}: {}", path.display()));
-    }
-}
-
-fn entry<'a>(ctx: &Context, plan: &'a Plan, status: &'static str, build: BuildId) -> Entry<'a> {
-    let file = plan
-        .files
-        .iter()
-        .map(|(release, _)| release)
-        .find(|release| release.build() == build);
-    let planned = status == "planned";
-    Entry {
-        status,
-        asked: plan.spec.to_string(),
-        build: build.to_string(),
-        id: build,
-        path: ctx.store.build_folder(&build),
-        source: file
-            .filter(|_| planned)
-            .map(|release| Server::of(&release.origin).to_string()),
-        origin: None,
-        file: file.map(|release| release.file.as_str()),
-        size: file.and_then(|release| release.size),
-        sha256: file
-            .and_then(|release| release.digests.first())
-            .map(|digest| digest.sha256.clone()),
-        variant_reason: plan.variant_reason.as_deref(),
-    }
+        let took = took(duration);
+        format!("installed {build} in {took}: {}", path.display())
+    });
 }

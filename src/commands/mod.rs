@@ -8,6 +8,7 @@ use crate::version::{ParseError, Platform};
 
 mod active;
 pub mod bench;
+pub mod compat;
 pub mod completions;
 pub mod config;
 pub mod current;
@@ -17,11 +18,13 @@ pub mod import;
 pub mod install;
 mod installing;
 pub mod list;
+pub mod list_remote;
 pub mod manifest;
 pub mod prelude;
 pub mod prune;
 pub mod probe;
 mod published;
+mod refreshing;
 mod selected;
 mod testing;
 pub mod shim;
@@ -47,6 +50,19 @@ pub enum Error {
     #[error("{build} is for {platform}; this machine is {}", Platform::host())]
     ForeignPlatform {
         /// Which.
+        build: String,
+        /// For what.
+        platform: Platform,
+    },
+    /// An archive for another platform, and nobody said that this is meant.
+    #[error(
+        "`{file}` holds {build}, which is for {platform}; this machine is {}",
+        Platform::host()
+    )]
+    ForeignArchive {
+        /// The archive.
+        file: String,
+        /// What is inside.
         build: String,
         /// For what.
         platform: Platform,
@@ -106,7 +122,7 @@ impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Usage { .. } | Self::BadSpec(_) | Self::Ambiguous { .. } => Exit::Usage,
-            Self::ForeignPlatform { .. } => Exit::Incompatible,
+            Self::ForeignPlatform { .. } | Self::ForeignArchive { .. } => Exit::Incompatible,
             Self::NotAsPromised { .. } => Exit::BadArchive,
             Self::CompanionInUse { .. } => Exit::Busy,
             Self::NoSuchFile { .. } | Self::CannotLink { .. } => Exit::Failed,
@@ -118,6 +134,9 @@ impl Failure for Error {
             Self::Usage { hint, .. } => hint.iter().cloned().collect(),
             Self::ForeignPlatform { .. } | Self::BadSpec(_) | Self::NotAsPromised { .. } => {
                 Vec::new()
+            }
+            Self::ForeignArchive { platform, .. } => {
+                vec![format!("if that is meant, add: --platform {platform}")]
             }
             Self::Ambiguous { spec, builds } => vec![
                 format!("name one: cudnnm uninstall {}", builds[0]),

@@ -18,6 +18,7 @@ use crate::manifest::Digest;
 mod client;
 mod credentials;
 mod error;
+mod follower;
 mod part;
 mod transfer;
 

@@ -5,28 +5,27 @@
 //! that the digest is ready when the last byte is.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Condvar, Mutex};
-use std::time::Duration;
 
 use reqwest::blocking::Response;
 use reqwest::header::{self, HeaderName};
-use sha2::{Digest as _, Sha256};
 
 use super::client::{pause, text};
 use super::credentials::shown;
 use super::error::Error;
-use super::part::{Head, Part, Standing};
+use super::follower::Follower;
+use super::part::{Head, Part};
 use super::{Client, Event, Request};
-use crate::error::IoError;
 
 /// Below this one connection does it: setting up more takes longer.
 const SEGMENT_FROM: u64 = 64 << 20;
-/// What one request of many asks for.
-const PIECE: u64 = 16 << 20;
+/// What one request of many asks for: small enough that no connection is left with much more to do than the others.
+const PIECE: std::ops::RangeInclusive<u64> = 4 << 20..=16 << 20;
+/// A file is cut into about so many pieces, within those bounds.
+const PIECES: u64 = 16;
 /// Connections to one server for one file. More gain little and make servers angry.
 const CONNECTIONS: usize = 4;
 /// A connection that brought this much was good: its next failure is its first.
@@ -139,9 +138,8 @@ pub(super) fn complete(
             for worker in workers {
                 let ended = worker.join().expect("a transfer worker does not panic");
                 // The one that failed matters, not those it called off.
-                match (&outcome, ended) {
-                    (Ok(()) | Err(Stop::CalledOff), Err(stop)) => outcome = Err(stop),
-                    _ => {}
+                if let (Ok(()) | Err(Stop::CalledOff), Err(stop)) = (&outcome, ended) {
+                    outcome = Err(stop);
                 }
             }
             outcome
@@ -182,9 +180,14 @@ impl Shared<'_> {
         if self.mode == Mode::Ranged
             && (segmented || start > 0 || gaps.as_ref().is_some_and(|gaps| gaps.len() > 1))
         {
+            let left: u64 = gaps.iter().flatten().map(|(from, to)| to - from).sum();
+            let step = if segmented {
+                (left / PIECES).clamp(*PIECE.start(), *PIECE.end())
+            } else {
+                u64::MAX
+            };
             let mut pieces = VecDeque::new();
             for (from, to) in gaps.into_iter().flatten() {
-                let step = if segmented { PIECE } else { u64::MAX };
                 let mut at = from;
                 while at < to {
                     let end = at.saturating_add(step).min(to);
@@ -225,6 +228,10 @@ impl Shared<'_> {
             self.call_off();
         }
         ended
+    }
+
+    fn is_called_off(&self) -> bool {
+        self.called_off.load(Ordering::Relaxed) || self.client.is_stopped()
     }
 
     fn call_off(&self) {
@@ -272,7 +279,7 @@ impl Shared<'_> {
                 .1
                 .wait_timeout(guard, wait)
                 .expect("no worker panics");
-            if self.called_off.load(Ordering::Relaxed) {
+            if self.is_called_off() {
                 return Err(Stop::CalledOff);
             }
         }
@@ -313,11 +320,11 @@ impl Shared<'_> {
         let Judged { stop_at, total } = self.judge(&response, &known, *at, end, ranged)?;
         let url = self.request.url;
         let mut writer = self.part.writer(*at)?;
-        let mut buffer = vec![0; 256 << 10];
+        let mut buffer = vec![0; self.client.step()];
         let begin = *at;
         let mut opened = opened;
         loop {
-            if self.called_off.load(Ordering::Relaxed) {
+            if self.is_called_off() {
                 return Err(Stop::CalledOff);
             }
             let room = usize::try_from(stop_at - *at)
@@ -361,6 +368,9 @@ impl Shared<'_> {
             }
             writer.write(&buffer[..count])?;
             *at += count as u64;
+            if let Some(pause) = self.client.pause_after(count) {
+                std::thread::sleep(pause);
+            }
             if let Some(limit) = self.request.limit.filter(|limit| *at > *limit) {
                 return Err(Error::TooLong {
                     url: shown(url),
@@ -503,94 +513,6 @@ fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     };
     let sound = first <= last && total.is_none_or(|total| last < total);
     sound.then_some((first, last, total))
-}
-
-/// Hashes a part from its beginning, as far as it is without gaps.
-struct Follower<'a> {
-    part: &'a Part,
-    file: File,
-    hash: Sha256,
-    hashed: u64,
-    generation: u32,
-    buffer: Vec<u8>,
-}
-
-impl<'a> Follower<'a> {
-    fn new(part: &'a Part) -> Result<Self, Error> {
-        let file = File::open(part.path()).map_err(IoError::at("read", part.path()))?;
-        Ok(Self {
-            part,
-            file,
-            hash: Sha256::new(),
-            hashed: 0,
-            generation: 0,
-            buffer: vec![0; 1 << 20],
-        })
-    }
-
-    fn follow(
-        &mut self,
-        inbox: &Receiver<Event>,
-        listener: &mut dyn FnMut(Event),
-        mut ended: impl FnMut() -> bool,
-    ) -> Result<(), Error> {
-        while !ended() {
-            match inbox.recv_timeout(Duration::from_millis(40)) {
-                Ok(event) => listener(event),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            let now = self.part.standing();
-            listener(Event::Arrived {
-                done: now.done,
-                total: now.total,
-            });
-            self.hash_to(now)?;
-        }
-        Ok(())
-    }
-
-    fn hash_to(&mut self, now: Standing) -> Result<(), Error> {
-        let Standing {
-            frontier,
-            generation,
-            ..
-        } = now;
-        if generation != self.generation {
-            // The transfer began anew below us.
-            self.generation = generation;
-            self.hash = Sha256::new();
-            self.hashed = 0;
-            self.file
-                .seek(SeekFrom::Start(0))
-                .map_err(IoError::at("read", self.part.path()))?;
-        }
-        while self.hashed < frontier {
-            let room = usize::try_from(frontier - self.hashed)
-                .unwrap_or(usize::MAX)
-                .min(self.buffer.len());
-            let count = self
-                .file
-                .read(&mut self.buffer[..room])
-                .map_err(IoError::at("read", self.part.path()))?;
-            if count == 0 {
-                break;
-            }
-            self.hash.update(&self.buffer[..count]);
-            self.hashed += count as u64;
-        }
-        Ok(())
-    }
-
-    fn finish(mut self, listener: &mut dyn FnMut(Event)) -> Result<(String, u64), Error> {
-        let now = self.part.standing();
-        self.hash_to(now)?;
-        listener(Event::Arrived {
-            done: now.done,
-            total: Some(now.frontier),
-        });
-        Ok((super::hexadecimal(&self.hash.finalize()), self.hashed))
-    }
 }
 
 #[cfg(test)]

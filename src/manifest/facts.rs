@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CUDA, Error, FRAMEWORKS, GPUS, SCHEMA, parse, render_rows, render_sources};
+use super::{CUDA, Error, FRAMEWORKS, GPUS, SCHEMA, Versioned, parse, render_rows, render_sources};
 use crate::companion::Dotted;
 use crate::version::{BuildId, CudaVersion, CudnnVersion, Platform, VersionSpec};
 
@@ -242,7 +242,10 @@ impl Versions {
     /// Whether `version` is one of those meant.
     pub fn contains(&self, version: &Dotted) -> bool {
         let upper = |to: &Dotted| version <= to || version.numbers().starts_with(to.numbers());
-        self.from.as_ref().is_none_or(|from| version >= from)
+        // `2.4` means 2.4.0, as pip reads it.
+        let lower =
+            |from: &Dotted| version >= from || from.numbers().starts_with(version.numbers());
+        self.from.as_ref().is_none_or(lower)
             && self.to.as_ref().is_none_or(upper)
             && self.below.as_ref().is_none_or(|below| version < below)
     }
@@ -417,6 +420,24 @@ struct FrameworksFile {
     frameworks: Vec<Framework>,
     #[serde(default)]
     sources: BTreeMap<String, String>,
+}
+
+impl Versioned for CudaFile {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
+}
+
+impl Versioned for GpusFile {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
+}
+
+impl Versioned for FrameworksFile {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
 }
 
 impl Facts {

@@ -150,14 +150,14 @@ mod tests {
         let found = releases("nvidia-cudnn-cu11", &listing);
         let files: Vec<String> = found
             .iter()
-            .map(|release| format!("{} {} {}", release.build(), release.platform, release.file))
+            .map(|release| format!("{} {} {}", release.version, release.platform, release.file))
             .collect();
         assert_eq!(
             files,
             [
-                "8.5.0.96+cuda11 linux-x86_64 nvidia_cudnn_cu11-8.5.0.96-2-py3-none-manylinux1_x86_64.whl",
-                "9.10.2.21+cuda11 windows-x86_64 nvidia_cudnn_cu11-9.10.2.21-py3-none-win_amd64.whl",
-                "9.10.2.21+cuda11 linux-sbsa nvidia_cudnn_cu11-9.10.2.21-py3-none-manylinux_2_27_aarch64.whl",
+                "8.5.0.96 linux-x86_64 nvidia_cudnn_cu11-8.5.0.96-2-py3-none-manylinux1_x86_64.whl",
+                "9.10.2.21 windows-x86_64 nvidia_cudnn_cu11-9.10.2.21-py3-none-win_amd64.whl",
+                "9.10.2.21 linux-sbsa nvidia_cudnn_cu11-9.10.2.21-py3-none-manylinux_2_27_aarch64.whl",
             ]
             .map(|line| line.to_owned())
         );

@@ -194,8 +194,10 @@ mod tests {
             .iter()
             .map(|release| {
                 format!(
-                    "{} {} {:?} {}",
-                    release.build(),
+                    "{} {} {} {} {:?} {}",
+                    release.version,
+                    release.variant,
+                    release.flavour,
                     release.platform,
                     release.size,
                     &release.digests[0].sha256[..1]
@@ -206,10 +208,10 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "9.27.0.42+cuda12 linux-x86_64 Some(1000) a",
-                "9.27.0.42+cuda13 windows-arm64 Some(3000) c",
-                "9.27.0.42+cuda13+jit linux-sbsa None d",
-                "9.27.0.42+cuda13.4 windows-arm64 Some(2000) b",
+                "9.27.0.42 12 full linux-x86_64 Some(1000) a",
+                "9.27.0.42 13 full windows-arm64 Some(3000) c",
+                "9.27.0.42 13 jit linux-sbsa None d",
+                "9.27.0.42 13.4 full windows-arm64 Some(2000) b",
             ]
         );
         assert_eq!(found[0].digests[0].date.as_deref(), Some("2026-09-29"));

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, Error, Origin, RELEASES, Release, SCHEMA, parse, render_rows, render_sources};
+use super::{
+    Digest, Error, Origin, RELEASES, Release, SCHEMA, Versioned, parse, render_rows, render_sources,
+};
 use crate::selection::{self, MachineCuda};
 use crate::version::{CudaVersion, CudnnVersion, Flavour, Platform, Requirement, VersionSpec};
 
@@ -38,6 +40,12 @@ struct File {
     releases: Vec<Row>,
     #[serde(default)]
     sources: BTreeMap<String, String>,
+}
+
+impl Versioned for File {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
 }
 
 /// A [`Release`] as one line of the file.
@@ -138,6 +146,11 @@ impl Releases {
         &self.sources
     }
 
+    /// Where what is said of a file comes from, in words.
+    pub fn source(&self, release: &Release) -> String {
+        super::source_in_words(&self.sources, release.fact.as_deref().unwrap_or_default())
+    }
+
     /// The files that hold what `spec` means, newest first. Without a platform tag, only those for the running one.
     pub fn candidates<'a>(&'a self, spec: &VersionSpec) -> impl Iterator<Item = &'a Release> {
         let spec = spec.clone();
@@ -165,7 +178,7 @@ impl Releases {
         let offered: Vec<Offered> = offered.into_iter().map(Offered).collect();
         let newest = selection::newest_matching(spec, &offered);
         let Some((chosen, why)) = selection::fitting(&newest, cuda) else {
-            return Err(self.unmet(spec, order));
+            return Err(self.absence(spec, order));
         };
         let chosen = chosen.0;
         let had_choice = newest
@@ -184,7 +197,7 @@ impl Releases {
     }
 
     /// Why nothing meets `spec`: the version is unknown, or it is not published like this.
-    fn unmet(&self, spec: &VersionSpec, order: &[&str]) -> Error {
+    pub fn absence(&self, spec: &VersionSpec, order: &[&str]) -> Error {
         let platform = spec.platform.unwrap_or(Platform::host());
         let same_version: Vec<&Release> = self
             .list
@@ -420,5 +433,187 @@ impl Row {
             cuda_range: self.cuda,
             fact: self.fact,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Failure;
+
+    const BOTH: [&str; 2] = ["nvidia", "pypi"];
+
+    fn choose(spec: &str, toolkit: &str, order: &[&str]) -> Result<Vec<String>, Error> {
+        let releases = Releases::load(None).unwrap();
+        let cuda = MachineCuda {
+            toolkit: toolkit.parse().ok(),
+            driver: None,
+        };
+        let choice = releases.choose(&spec.parse().unwrap(), cuda, order)?;
+        Ok(choice
+            .files
+            .iter()
+            .map(|file| format!("{} {}", file.origin.source(), file.file))
+            .collect())
+    }
+
+    #[test]
+    fn the_toolkit_picks_the_variant_and_the_source_order_the_file() {
+        let windows = "8.2.1+windows-x86_64";
+        for (spec, toolkit, order, first) in [
+            (
+                windows,
+                "11.3",
+                &BOTH[..],
+                "nvidia cudnn-11.3-windows-x64-v8.2.1.32.zip",
+            ),
+            (
+                windows,
+                "11.0",
+                &BOTH,
+                "nvidia cudnn-11.3-windows-x64-v8.2.1.32.zip",
+            ),
+            (
+                windows,
+                "10.2",
+                &BOTH,
+                "nvidia cudnn-10.2-windows10-x64-v8.2.1.32.zip",
+            ),
+            (
+                windows,
+                "none",
+                &BOTH,
+                "nvidia cudnn-11.3-windows-x64-v8.2.1.32.zip",
+            ),
+            (
+                "7.6.5+windows-x86_64",
+                "10.1",
+                &BOTH,
+                "nvidia cudnn-10.1-windows10-x64-v7.6.5.32.zip",
+            ),
+            (
+                "8.9.7+cuda12+linux-x86_64",
+                "11.8",
+                &["pypi", "nvidia"],
+                "pypi nvidia_cudnn_cu12-8.9.7.29-py3-none-manylinux1_x86_64.whl",
+            ),
+            (
+                "9.19.0+cuda13+jit+linux-x86_64",
+                "none",
+                &BOTH,
+                "pypi nvidia_cudnn_jit_cu13-9.19.0.56-py3-none-manylinux_2_27_x86_64.whl",
+            ),
+            // NVIDIA's archive for Windows and CUDA 12 has no known digest; the equal wheel has.
+            (
+                "9.15.0+cuda12+windows-x86_64",
+                "none",
+                &BOTH,
+                "pypi nvidia_cudnn_cu12-9.15.0.57-py3-none-win_amd64.whl",
+            ),
+        ] {
+            let files = choose(spec, toolkit, order).unwrap();
+            assert_eq!(files[0], first, "{spec} with {toolkit}");
+        }
+    }
+
+    #[test]
+    fn equal_builds_of_other_sources_come_behind_even_with_another_build_number() {
+        let files = choose("9.15.0+cuda13+linux-x86_64", "none", &BOTH).unwrap();
+        assert_eq!(files.len(), 2);
+        assert!(files[0].contains("9.15.0.58") && files[1].contains("9.15.0.57"));
+        let exact = choose("9.15.0.58+linux-x86_64", "none", &BOTH).unwrap();
+        assert_eq!(exact.len(), 1);
+        let old = choose("7.6.5+cuda10.1+windows-x86_64", "none", &BOTH).unwrap();
+        assert!(old.last().unwrap().contains("windows7"), "{old:?}");
+    }
+
+    #[test]
+    fn what_is_not_published_is_told_with_what_is() {
+        for (spec, order, message, hint) in [
+            (
+                "8.2.3",
+                &BOTH[..],
+                "cuDNN 8.2.3 is not published",
+                "8.2.4, 8.2.2",
+            ),
+            ("99", &BOTH, "cuDNN 99 is not published", "9.28.1"),
+            (
+                "8.2.1+cuda12+linux-x86_64",
+                &BOTH,
+                "cuDNN 8.2.1 is not published for CUDA 12 on linux-x86_64",
+                "8.2.1+cuda10.2, 8.2.1+cuda11.3",
+            ),
+            (
+                "8.2.1+windows-arm64",
+                &BOTH,
+                "cuDNN 8.2.1 is not published for windows-arm64",
+                "8.2.1+windows-x86_64",
+            ),
+            (
+                "8.2.1+jit+linux-x86_64",
+                &BOTH,
+                "cuDNN 8.2.1 is not published as jit",
+                "8.2.1+cuda11.3",
+            ),
+            (
+                "8.2.1+linux-x86_64",
+                &["pypi"],
+                "cuDNN 8.2.1 is not published by pypi",
+                "8.2.1+cuda11.3",
+            ),
+        ] {
+            let error = choose(spec, "none", order).unwrap_err();
+            assert_eq!(error.exit(), crate::error::Exit::NotPublished);
+            assert!(error.to_string().starts_with(message), "{error}");
+            let hints = error.hints().join("\n");
+            assert!(hints.contains(hint), "{hints}");
+        }
+    }
+
+    #[test]
+    fn a_newer_file_adds_and_never_takes_a_digest_away() {
+        let built_in = Releases::load(None).unwrap();
+        let known = &built_in.all()[0];
+        let text = format!(
+            "schema = 1\nreleases = [\n  {{ version = \"{}\", variant = \"{}\", platform = \"{}\", pypi = \"nvidia-cudnn-cu13\", file = \"{}\", sha256 = \"{}\", date = \"2027-01-01\" }},\n  {{ version = \"9.99.0.1\", variant = \"13\", platform = \"linux-x86_64\", nvidia = \"compute/x/new.tar.xz\", fact = \"me\" }},\n]\n[sources]\nme = \"seen\"\n",
+            known.version,
+            known.variant,
+            known.platform,
+            known.file,
+            "c".repeat(64)
+        );
+        let releases = Releases::load(Some(&text)).unwrap();
+        assert_eq!(releases.all().len(), built_in.all().len() + 1);
+        assert_eq!(releases.all()[0].file, "new.tar.xz");
+        let changed = releases
+            .all()
+            .iter()
+            .find(|release| release.file == known.file)
+            .unwrap();
+        assert_eq!(changed.digests.len(), 2);
+        assert_eq!(changed.digests[0].sha256, "c".repeat(64));
+        assert_eq!(changed.digests[1], known.digests[0]);
+        assert_eq!(changed.size, known.size);
+    }
+
+    #[test]
+    fn files_that_are_not_ours_are_refused_and_say_why() {
+        let newer = Releases::load(Some("schema = 2\nwarp = 1\n")).unwrap_err();
+        assert!(newer.to_string().contains("schema 2"), "{newer}");
+        let row = |rest: &str| {
+            format!(
+                "schema = 1\nreleases = [ {{ version = \"9.1.0.70\", variant = \"12\", platform = \"linux-x86_64\", {rest} }} ]\n"
+            )
+        };
+        for text in [
+            "releases = []\n".to_owned(),
+            "schema = 1\n".to_owned(),
+            row("file = \"x\""),
+            row("pypi = \"nvidia-cudnn-cu12\""),
+            row("nvidia = \"a/b\", pypi = \"p\", file = \"b\""),
+            row("nvidia = \"a/b\", colour = 1"),
+        ] {
+            assert!(Releases::load(Some(&text)).is_err(), "{text}");
+        }
     }
 }

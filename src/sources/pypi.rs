@@ -316,11 +316,11 @@ pub fn releases(project: &str, wheels: &[Wheel]) -> Vec<Release> {
 }
 
 /// The newest wheel of a companion for one platform.
-pub fn newest_companion<'a>(
-    wheels: &'a [Wheel],
+pub fn newest_companion(
+    wheels: &[Wheel],
     cuda_major: u32,
     platform: Platform,
-) -> Option<(Dotted, &'a Wheel)> {
+) -> Option<(Dotted, &Wheel)> {
     wheels
         .iter()
         .filter(|wheel| !wheel.yanked && wheel.name.platforms.contains(&platform))

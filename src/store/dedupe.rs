@@ -160,7 +160,7 @@ mod tests {
             files: claimed.to_vec(),
         };
         fs::write(staging.path().join(RECEIPT), receipt.to_toml()).unwrap();
-        store.publish(staging, folder, false).unwrap();
+        store.publish(staging, folder, false, || ()).unwrap();
         saved
     }
 

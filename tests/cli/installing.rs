@@ -525,6 +525,44 @@ fn a_killed_download_goes_on_where_it_was() {
 }
 
 #[test]
+fn ten_kills_cost_a_large_download_almost_nothing() {
+    let (market, package) = Market::with_jit(80 << 20);
+    let path = file_path(&package);
+    // Four connections at 8 kB a millisecond each: some seconds for the whole.
+    market
+        .server
+        .fault(&path, None, Fault::Drip(8 << 10, Duration::from_millis(1)));
+    let sandbox = market.customer();
+    for round in 0..10_u64 {
+        let mut command = sandbox.command();
+        command
+            .args(["install", SPEC])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let (before, started) = (market.server.sent(&path), Instant::now());
+        while market.server.sent(&path) == before {
+            assert!(started.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(20 + round * 53 % 97));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    sandbox
+        .cudnnm(["install", SPEC])
+        .success()
+        .says(&["are there from before"]);
+    // The server's threads count a little longer than the client reads.
+    std::thread::sleep(Duration::from_millis(100));
+    let twice = market.server.sent(&path) - package.bytes.len();
+    assert!(
+        twice * 50 < package.bytes.len(),
+        "{twice} bytes were fetched twice"
+    );
+}
+
+#[test]
 fn a_read_only_store_is_named() {
     use std::os::unix::fs::PermissionsExt;
     let (market, _) = Market::with_jit(10);
@@ -553,4 +591,188 @@ fn the_servers_themselves_are_found_by_their_settings() {
         .success();
     sandbox.cudnnm(["config", "sources", "pypi"]).success();
     sandbox.cudnnm(["install", SPEC]).success();
+}
+
+/// The market's NVIDIA has 8.2.1 for two CUDAs; the store's own list adds the digests of these small stand-ins.
+fn with_8_2_1() -> (Market, Sandbox) {
+    let market = Market::new();
+    let sandbox = market.customer();
+    let mut rows = String::new();
+    for cuda in ["11.3", "10.2"] {
+        let archive = old_archive("8.2.1.32", cuda);
+        let path = format!("compute/redist/cudnn/v8.2.1/{}", archive.file);
+        market
+            .server
+            .serve(&format!("/{path}"), archive.bytes.clone());
+        rows.push_str(&format!(
+            "  {{ version = \"8.2.1.32\", variant = \"{cuda}\", platform = \"linux-x86_64\", nvidia = \"{path}\", sha256 = \"{}\" }},\n",
+            crate::downloads::sha256(&archive.bytes)
+        ));
+    }
+    let manifests = sandbox.store().join("manifests");
+    fs::create_dir_all(&manifests).unwrap();
+    fs::write(
+        manifests.join("releases.toml"),
+        format!("schema = 1\nreleases = [\n{rows}]\n"),
+    )
+    .unwrap();
+    (market, sandbox)
+}
+
+#[test]
+fn nvidias_old_tree_serves_the_variant_of_the_toolkit() {
+    for (toolkit, variant) in [("11.3", "11.3"), ("10.2", "10.2"), ("11.7", "11.3")] {
+        let (_market, mut sandbox) = with_8_2_1();
+        let root = sandbox.path("cuda");
+        fs::create_dir_all(&root).unwrap();
+        let json = format!("{{\"cuda\": {{\"version\": \"{toolkit}.0\"}}}}");
+        fs::write(root.join("version.json"), json).unwrap();
+        sandbox.set("CUDA_PATH", &root);
+        let run = sandbox.cudnnm(["install", "8.2.1"]).success();
+        assert!(
+            run.stderr
+                .contains(&format!("variant cuda{variant}, because")),
+            "{}",
+            run.stderr
+        );
+        let folder = sandbox
+            .store()
+            .join(format!("cudnn-8.2.1.32-cuda{variant}"));
+        let receipt = fs::read_to_string(folder.join("receipt.toml")).unwrap();
+        assert!(
+            receipt.contains("source = \"nvidia\"") && receipt.contains("trust = \"manifest\""),
+            "{receipt}"
+        );
+    }
+}
+
+#[test]
+fn a_file_without_a_known_digest_is_never_installed_silently() {
+    let market = Market::new();
+    let archive = old_archive("9.97.0.1", "13");
+    let path = format!("compute/redist/cudnn/v9.97.0/{}", archive.file);
+    market
+        .server
+        .serve(&format!("/{path}"), archive.bytes.clone());
+    let customer = || {
+        let sandbox = market.customer();
+        let manifests = sandbox.store().join("manifests");
+        fs::create_dir_all(&manifests).unwrap();
+        let row = format!(
+            "version = \"9.97.0.1\", variant = \"13\", platform = \"linux-x86_64\", nvidia = \"{path}\""
+        );
+        fs::write(
+            manifests.join("releases.toml"),
+            format!("schema = 1\nreleases = [ {{ {row} }} ]\n"),
+        )
+        .unwrap();
+        sandbox
+    };
+    let trust = |sandbox: &Sandbox| {
+        let receipt = sandbox
+            .store()
+            .join("cudnn-9.97.0.1-cuda13")
+            .join("receipt.toml");
+        let text = fs::read_to_string(receipt).unwrap();
+        text.lines()
+            .find(|line| line.starts_with("trust"))
+            .unwrap()
+            .to_owned()
+    };
+    let sandbox = customer();
+    sandbox.cudnnm(["install", "9.97"]).exits(7).says(&[
+        &format!("the digest of `{}` is not known", archive.file),
+        "--trust-on-first-use",
+    ]);
+    assert!(market.server.hits(&format!("/{path}")).is_empty());
+    sandbox
+        .cudnnm(["install", "9.97", "--trust-on-first-use"])
+        .success();
+    assert_eq!(trust(&sandbox), "trust = \"first-use\"");
+
+    // NVIDIA has put digests beside some of its old archives.
+    let line = format!(
+        "{}  {}\n",
+        crate::downloads::sha256(&archive.bytes),
+        archive.file
+    );
+    market
+        .server
+        .serve_as(&format!("/{path}.sha256"), line, "text/plain");
+    let sandbox = customer();
+    sandbox.cudnnm(["install", "9.97"]).success();
+    assert_eq!(trust(&sandbox), "trust = \"index\"");
+    market
+        .server
+        .serve_as(&format!("/{path}.sha256"), "0".repeat(64), "text/plain");
+    customer()
+        .cudnnm(["install", "9.97"])
+        .exits(7)
+        .says(&["is not the file it should be"]);
+}
+
+#[test]
+fn a_local_archive_is_known_by_its_digest_whatever_its_name() {
+    let (_market, sandbox) = with_8_2_1();
+    let path = sandbox.path("下载 (1).bin");
+    fs::write(&path, old_archive("8.2.1.32", "11.3").bytes).unwrap();
+    let run = sandbox
+        .cudnnm(["install".as_ref(), "--from".as_ref(), path.as_os_str()])
+        .success();
+    assert!(
+        run.stderr.contains("installed 8.2.1.32+cuda11.3"),
+        "{}",
+        run.stderr
+    );
+    assert!(path.exists(), "a person's file stays");
+}
+
+#[test]
+fn a_local_archive_is_what_is_inside() {
+    let sandbox = Market::new().customer();
+    let package = wheel(JIT, "9.99.0.1", 10);
+    let path = sandbox.path(&package.file);
+    fs::write(&path, &package.bytes).unwrap();
+    let from = |spec: &[&str]| {
+        let mut args: Vec<&std::ffi::OsStr> = vec!["install".as_ref()];
+        args.extend(spec.iter().map(std::ffi::OsStr::new));
+        args.extend(["--from".as_ref(), path.as_os_str()]);
+        sandbox.cudnnm(args)
+    };
+    from(&["8.2.1"])
+        .exits(7)
+        .says(&["holds 9.99.0.1+cuda13+jit, not 8.2.1"]);
+    from(&["--cuda", "12"])
+        .exits(7)
+        .says(&["not a build for CUDA 12"]);
+    from(&["--platform", "windows-x86_64"])
+        .exits(7)
+        .says(&["not a build for windows-x86_64"]);
+    from(&["8", "9"]).exits(2).says(&["--from holds one build"]);
+    nothing_left(&sandbox);
+    let run = from(&["--dry-run"]).success();
+    assert!(run.stdout.contains("9.99.0.1+cuda13+jit"), "{}", run.stdout);
+    nothing_left(&sandbox);
+    from(&["9.99"])
+        .success()
+        .says(&["installed 9.99.0.1+cuda13+jit"]);
+    from(&[])
+        .success()
+        .says(&["9.99.0.1+cuda13+jit is installed already"]);
+}
+
+#[test]
+fn a_local_file_that_is_no_archive_is_named() {
+    let sandbox = Market::new().customer();
+    let path = sandbox.path("cudnn.zip");
+    fs::write(&path, "<html>please log in</html>").unwrap();
+    sandbox
+        .cudnnm(["install".as_ref(), "--from".as_ref(), path.as_os_str()])
+        .exits(7)
+        .says(&["cudnn.zip` is not an archive"]);
+    sandbox
+        .cudnnm(["install", "--from", "no-such-file.zip"])
+        .exits(1)
+        .says(&["no-such-file.zip"]);
+    nothing_left(&sandbox);
 }

@@ -71,11 +71,7 @@ fn framework(place: Place, row: Raw, fact: String) -> Result<Framework, Error> {
                 .notes
                 .as_deref()
                 .is_some_and(|note| note.contains("CPU-only")));
-    let words = |text: String| {
-        // The manifest names no host of a package index.
-        text.replace("download.pytorch.org", "PyTorch's own index")
-    };
-    let mut note = row.notes.map(words);
+    let mut note = row.notes.map(tidy);
     if platform.is_none() && bundled == Bundled::Inherits && note.is_none() {
         note = row.cudnn_pin.clone();
     }
@@ -93,17 +89,26 @@ fn framework(place: Place, row: Raw, fact: String) -> Result<Framework, Error> {
         bundled,
         bundled_at: row.bundle_location.map(|text| text.trim().to_owned()),
         cpu_only,
-        override_by: row.override_by,
+        override_by: row.override_by.map(tidy),
         note,
         confidence: row.confidence,
         fact,
     })
 }
 
+/// The manifest names no host of a package index, and nothing that only the collectors of the facts had.
+fn tidy(text: String) -> String {
+    text.replace("download.pytorch.org", "PyTorch's own index")
+        .replace(" (see loading.md)", "")
+        .replace("EXPERIMENT: ", "seen: ")
+}
+
 fn without_feed_name(variant: &str) -> String {
     variant
         .replace("onnxruntime-gpu (PyPI default)", "pypi-default")
         .replace(" feed", "-feed")
+        .replace(" (", " ")
+        .replace(')', "")
 }
 
 fn bundled(place: Place, text: &str) -> Result<Bundled, Error> {
