@@ -8,6 +8,7 @@ use crate::version::{ParseError, Platform};
 
 mod active;
 pub mod bench;
+pub mod bisect;
 pub mod compat;
 pub mod completions;
 pub mod config;

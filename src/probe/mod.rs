@@ -207,7 +207,7 @@ pub enum FailedKind {
 /// What goes wrong inside the child.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    #[error("there is no NVIDIA driver: `{library}` can't be loaded")]
+    #[error("the driver's library `{library}` can't be loaded")]
     NoDriver {
         library: &'static str,
         source: libloading::Error,
@@ -296,7 +296,8 @@ impl Error {
 fn chain(mut cause: Option<&dyn std::error::Error>) -> Option<String> {
     let mut words = Vec::new();
     while let Some(error) = cause {
-        words.push(error.to_string());
+        let text = error.to_string();
+        words.push(text.strip_prefix("dlopen failed: ").unwrap_or(&text).to_owned());
         cause = error.source();
     }
     (!words.is_empty()).then(|| words.join(": "))

@@ -36,6 +36,16 @@ pub fn libraries(ctx: &Context, build: &BuildId) -> Libraries {
     let mut found = Libraries::default();
     let mut opened = BTreeSet::new();
     let mut names = BTreeSet::new();
+    // A part that has been deleted must be missed too.
+    if let Ok(receipt) = ctx.store.receipt(&build.folder()) {
+        let ending = format!(".so.{}", build.version.major);
+        let installed = receipt.files.iter().map(|file| &file.path).chain(receipt.links.keys());
+        let libraries = installed.filter_map(|path| path.rsplit('/').next());
+        let opened = libraries.filter(|name| {
+            is_cudnn(Path::new(name)) && (name.ends_with(&ending) || name.ends_with(".dll"))
+        });
+        found.parts.extend(opened.filter(|name| **name != main).map(str::to_owned));
+    }
     for path in library_files(&folder) {
         let Ok(real) = dunce::canonicalize(&path) else {
             continue;
@@ -166,10 +176,11 @@ fn contents(
     let libraries = environment::library_folder(folder, build);
     let mut seen = BTreeSet::new();
     for path in library_files(&libraries) {
-        let name = file_name(&path);
+        // Several names lead to one file: the one that is no link stands for it.
         if dunce::canonicalize(&path).is_ok_and(|real| !seen.insert(real)) {
             continue;
         }
+        let name = file_name(&path);
         let Ok(mut file) = File::open(&path) else {
             continue;
         };
@@ -288,6 +299,7 @@ fn imports(ctx: &Context, selected: &Selected, receipt: &Receipt, findings: &mut
     let windows = build.platform.is_windows();
     let in_folders = |name: &str| folders.iter().any(|folder| exists(folder, name, windows));
     let mut missing: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     for path in library_files(&folders[0]) {
         let Ok(mut file) = File::open(&path) else {
             continue;
@@ -295,6 +307,9 @@ fn imports(ctx: &Context, selected: &Selected, receipt: &Receipt, findings: &mut
         let Ok(Some(binary)) = binary::read(&mut file) else {
             continue;
         };
+        if dunce::canonicalize(&path).is_ok_and(|real| !seen.insert(real)) {
+            continue;
+        }
         for import in binary.imports {
             if !is_known_kind(&import) || in_folders(&import) || in_system(&import, windows) {
                 continue;
@@ -308,7 +323,7 @@ fn imports(ctx: &Context, selected: &Selected, receipt: &Receipt, findings: &mut
     for (import, wanting) in missing {
         let hint = source_of(&import, build);
         findings.fail(
-            format!("{} needs {import}, which is not found", wanting.join(", ")),
+            format!("{import} is not found; needed by {}", wanting.join(", ")),
             hint,
         );
     }
@@ -384,8 +399,7 @@ fn library_files(folder: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .filter(|path| is_cudnn(path))
         .collect();
-
-    files.sort();
+    files.sort_by_key(|path| (path.is_symlink(), path.clone()));
     files
 }
 
