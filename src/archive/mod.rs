@@ -37,6 +37,7 @@ mod zip;
 use budget::Budget;
 use claims::Claims;
 pub use error::Error;
+pub use identity::header_version;
 use identity::Evidence;
 use intake::{CHUNK, Haul, Intake, Rule, Taken, hex};
 use kind::Kind;
