@@ -24,6 +24,7 @@ mod budget;
 mod claims;
 mod error;
 mod identity;
+mod inflate;
 mod intake;
 mod kind;
 mod links;
