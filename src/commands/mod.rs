@@ -25,6 +25,7 @@ mod published;
 mod refreshing;
 mod selected;
 pub mod shim;
+mod space;
 pub mod uninstall;
 pub mod use_;
 pub mod venv;

@@ -99,6 +99,7 @@ impl Session<'_> {
         if fetched.ours && !keep && !worth_keeping {
             let _ = fs::remove_file(&fetched.path);
         }
+        self.in_hand.take();
     }
 
     pub(super) fn fetch(
@@ -122,6 +123,11 @@ impl Session<'_> {
         let output = self.ctx.output;
         let folder = self.ctx.store.downloads();
         fs::create_dir_all(&folder).map_err(IoError::at("create", &folder))?;
+        // `prune` and an install of the same file under another name keep off it until it has been unpacked.
+        self.in_hand.take();
+        let lock = self.ctx.store.lock(&offer.file, PATIENCE, || {
+            output.note(format!("waiting for another cudnnm that uses {}", offer.file));
+        })?;
         let free = host::disk::available(&folder);
         if let (Some(free), Some(size)) = (free, offer.size) {
             let there = fs::metadata(folder.join(format!("{}.part", offer.file)))
@@ -171,6 +177,7 @@ impl Session<'_> {
             }
             Event::StartedOver(why) => progress.note(format!("{why}: starting over")),
         })?;
+        self.in_hand.replace(Some(lock));
         Ok(fetched)
     }
 

@@ -18,7 +18,7 @@ use crate::manifest::{self, Release, Releases};
 use crate::selection::{self, Wish};
 use crate::settings::Settings;
 use crate::sources::{self, Offer, Server, Sources};
-use crate::store::Trust;
+use crate::store::{Lock, Trust};
 use crate::version::{BuildId, VersionSpec};
 
 mod acquire;
@@ -81,6 +81,8 @@ pub struct Session<'a> {
     licence_named: Cell<bool>,
     /// Servers that could not be reached: not tried again by this command while another has the build.
     down: RefCell<Vec<Server>>,
+    /// Keeps others off the download that is being unpacked.
+    in_hand: RefCell<Option<Lock>>,
 }
 
 /// The installed build that meets the wish; installed first if there is none.
@@ -124,6 +126,7 @@ impl<'a> Session<'a> {
             found: RefCell::default(),
             licence_named: Cell::new(false),
             down: RefCell::default(),
+            in_hand: RefCell::default(),
         })
     }
 
