@@ -399,7 +399,7 @@ impl Store {
         Ok(())
     }
 
-    /// Clears what processes that no longer run have left: stagings and trash. Never fails; what is busy stays.
+    /// Clears what processes that no longer run have left: stagings, trash, half-written small files. Never fails; what is busy stays.
     pub fn sweep(&self) {
         for (folder, lock) in self.dead_stagings() {
             let _ = disk::remove_tree(&folder);
@@ -407,6 +407,17 @@ impl Store {
                 let _ = fs::remove_file(path);
             }
         }
+        let internal = self.internal();
+        let preludes = fs::read_dir(self.preludes()).into_iter().flatten().flatten();
+        [
+            internal.clone(),
+            internal.join("projects"),
+            self.cache(),
+            self.manifests(),
+        ]
+        .into_iter()
+        .chain(preludes.map(|entry| entry.path()))
+        .for_each(|folder| disk::clear_orphans(&folder, None));
         self.empty_trash();
     }
 

@@ -21,4 +21,6 @@ mod sandbox;
 mod server;
 #[cfg(target_os = "linux")]
 mod shims;
+#[cfg(target_os = "linux")]
+mod storm;
 mod verifying;
