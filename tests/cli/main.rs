@@ -4,6 +4,8 @@ mod choosing;
 mod downloads;
 #[cfg(target_os = "linux")]
 mod fake;
+#[cfg(target_os = "linux")]
+mod faults;
 mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
