@@ -142,6 +142,9 @@ _cudnnm() {
             cudnnm__subcmd__help__subcmd__manifest,generate)
                 cmd="cudnnm__subcmd__help__subcmd__manifest__subcmd__generate"
                 ;;
+            cudnnm__subcmd__help__subcmd__manifest,update)
+                cmd="cudnnm__subcmd__help__subcmd__manifest__subcmd__update"
+                ;;
             cudnnm__subcmd__help__subcmd__shim,add)
                 cmd="cudnnm__subcmd__help__subcmd__shim__subcmd__add"
                 ;;
@@ -166,6 +169,9 @@ _cudnnm() {
             cudnnm__subcmd__manifest,help)
                 cmd="cudnnm__subcmd__manifest__subcmd__help"
                 ;;
+            cudnnm__subcmd__manifest,update)
+                cmd="cudnnm__subcmd__manifest__subcmd__update"
+                ;;
             cudnnm__subcmd__manifest__subcmd__help,check)
                 cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__check"
                 ;;
@@ -174,6 +180,9 @@ _cudnnm() {
                 ;;
             cudnnm__subcmd__manifest__subcmd__help,help)
                 cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__help"
+                ;;
+            cudnnm__subcmd__manifest__subcmd__help,update)
+                cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__update"
                 ;;
             cudnnm__subcmd__shim,add)
                 cmd="cudnnm__subcmd__shim__subcmd__add"
@@ -530,7 +539,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help__subcmd__manifest)
-            opts="check generate"
+            opts="check update generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -558,6 +567,20 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help__subcmd__manifest__subcmd__generate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__manifest__subcmd__update)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -816,7 +839,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__list__subcmd__remote)
-            opts="-q -h --all-platforms --platform --cuda --source --json --quiet --offline --no-progress --help"
+            opts="-q -h --all-platforms --platform --cuda --source --refresh --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -831,7 +854,7 @@ _cudnnm() {
                     return 0
                     ;;
                 --source)
-                    COMPREPLY=($(compgen -W "nvidia pypi" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -842,7 +865,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__manifest)
-            opts="-q -h --quiet --offline --no-progress --help check generate help"
+            opts="-q -h --quiet --offline --no-progress --help check update generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -884,7 +907,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__manifest__subcmd__help)
-            opts="check generate help"
+            opts="check update generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -932,6 +955,38 @@ _cudnnm() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__help__subcmd__update)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__update)
+            opts="-q -h --source --all --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -86,16 +86,13 @@ module completions {
     spec?: string             # Only builds that match
   ]
 
-  def "nu-complete cudnnm list-remote source" [] {
-    [ "nvidia" "pypi" ]
-  }
-
   # List the cuDNN versions that can be installed
   export extern "cudnnm list-remote" [
     --all-platforms           # Builds for every platform, not only this one
     --platform: string        # Builds for another platform, like windows-x86_64
     --cuda: string            # Only builds that serve this CUDA toolkit, like 11.2
-    --source: string@"nu-complete cudnnm list-remote source" # Only what this source has
+    --source: string          # Only what this source has
+    --refresh                 # Ask the sources first for versions newer than the built-in list, and remember them
     --json                    # One JSON document
     --quiet(-q)               # Say only what was asked for, and errors
     --offline                 # Never use the network
@@ -303,6 +300,17 @@ module completions {
     --help(-h)                # Print help
   ]
 
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm manifest update" [
+    --source: string          # Only here: nvidia or pypi
+    --all                     # Look at every release again, to see whether a known file has changed
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
   # Write the manifests anew from raw facts (for cudnnm's own developers)
   export extern "cudnnm manifest generate" [
     --quiet(-q)               # Say only what was asked for, and errors
@@ -319,6 +327,10 @@ module completions {
 
   # See whether the built-in manifests and the store's make sense, and count what is in them
   export extern "cudnnm manifest help check" [
+  ]
+
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm manifest help update" [
   ]
 
   # Write the manifests anew from raw facts (for cudnnm's own developers)
@@ -448,6 +460,10 @@ module completions {
 
   # See whether the built-in manifests and the store's make sense, and count what is in them
   export extern "cudnnm help manifest check" [
+  ]
+
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm help manifest update" [
   ]
 
   # Write the manifests anew from raw facts (for cudnnm's own developers)

@@ -134,6 +134,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'Only builds that serve this CUDA toolkit, like 11.2')
             [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only what this source has')
             [CompletionResult]::new('--all-platforms', '--all-platforms', [CompletionResultType]::ParameterName, 'Builds for every platform, not only this one')
+            [CompletionResult]::new('--refresh', '--refresh', [CompletionResultType]::ParameterName, 'Ask the sources first for versions newer than the built-in list, and remember them')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -341,11 +342,24 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'cudnnm;manifest;check' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;manifest;update' {
+            [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only here: nvidia or pypi')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Look at every release again, to see whether a known file has changed')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -366,11 +380,15 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         }
         'cudnnm;manifest;help' {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'cudnnm;manifest;help;check' {
+            break
+        }
+        'cudnnm;manifest;help;update' {
             break
         }
         'cudnnm;manifest;help;generate' {
@@ -492,10 +510,14 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         }
         'cudnnm;help;manifest' {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             break
         }
         'cudnnm;help;manifest;check' {
+            break
+        }
+        'cudnnm;help;manifest;update' {
             break
         }
         'cudnnm;help;manifest;generate' {

@@ -99,7 +99,7 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         }
         .matches(&release.build())
             && order.contains(&release.origin.source())
-            && args.cuda.is_none_or(|cuda| serves(*release, cuda))
+            && args.cuda.is_none_or(|cuda| serves(release, cuda))
     };
     let found: Vec<&Release> = releases.all().iter().filter(wanted).collect();
     if found.is_empty() {

@@ -67,6 +67,7 @@ pub fn sources(ctx: &Context, settings: &Settings) -> Result<Sources, Error> {
         nvidia_base_url: settings.nvidia_base_url.as_deref(),
         pypi_index_url: settings.pypi_index_url.as_deref(),
         network_timeout: settings.network_timeout,
+        limit_rate: settings.limit_rate,
         cache: &ctx.store.cache(),
         offline: ctx.offline,
     })?)

@@ -76,7 +76,9 @@ mod imp {
         let drive = wide(Path::new(r"D:\"));
         // SAFETY: `drive` is a string that ends in NUL.
         let kind = unsafe { GetDriveTypeW(drive.as_ptr()) };
-        (kind == DRIVE_FIXED).then(|| PathBuf::from(r"D:\ai-libs"))
+        // A locked or unformatted disk has the letter too, and nothing can be written there.
+        let usable = kind == DRIVE_FIXED && available(Path::new(r"D:\")).is_some();
+        usable.then(|| PathBuf::from(r"D:\ai-libs"))
     }
 
     pub fn available(path: &Path) -> Option<u64> {

@@ -204,23 +204,38 @@ pub fn find_program(
         .any(|byte| std::path::is_separator(char::from(*byte)));
     if has_separator {
         let full = cwd.join(typed);
-        return match which::which_in(&full, search_path, cwd) {
-            Ok(found) => Ok(found),
-            Err(_) if full.is_dir() => Err(Error::NotRunnable {
+        return match which_in(full.as_os_str(), search_path, cwd) {
+            Some(found) => Ok(found),
+            None if full.is_dir() => Err(Error::NotRunnable {
                 program: full,
                 why: "is a folder",
             }),
-            Err(_) if full.exists() => Err(Error::NotRunnable {
+            None if full.exists() => Err(Error::NotRunnable {
                 program: full,
                 why: "is not executable",
             }),
-            Err(_) => Err(Error::NotFound {
+            None => Err(Error::NotFound {
                 name: name.to_owned(),
             }),
         };
     }
-    which::which_in(name, search_path, cwd).map_err(|_| Error::NotFound {
+    which_in(name, search_path, cwd).ok_or_else(|| Error::NotFound {
         name: name.to_owned(),
+    })
+}
+
+/// On Windows `which` takes the extensions from `PATHEXT`; where a service or build tool has dropped that variable, the
+/// ones count that every Windows starts.
+fn which_in(name: &OsStr, search_path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
+    let extensions: &[&str] = if cfg!(windows) {
+        &["", ".exe", ".cmd", ".bat", ".com"]
+    } else {
+        &[""]
+    };
+    extensions.iter().find_map(|extension| {
+        let mut name = name.to_owned();
+        name.push(extension);
+        which::which_in(name, search_path, cwd).ok()
     })
 }
 

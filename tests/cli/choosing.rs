@@ -31,7 +31,6 @@ fn a_malformed_version_file_is_named_with_its_line() {
     ]);
 }
 
-#[cfg(target_os = "linux")]
 mod installed {
     use crate::fake;
     use crate::sandbox::Sandbox;
@@ -92,10 +91,12 @@ mod installed {
         sandbox.set("CUDNNM_VERSION", "8.9");
         assert_eq!(which(&sandbox), "8.9.7.29+cuda12\n");
         let path = sandbox.cudnnm(["which", "--cudnn", "9"]).success().stdout;
-        assert!(
-            path.trim_end()
-                .ends_with("cudnn-9.1.0.70-cuda12/lib/libcudnn.so.9")
-        );
+        let library = if cfg!(windows) {
+            r"cudnn-9.1.0.70-cuda12\bin\cudnn64_9.dll"
+        } else {
+            "cudnn-9.1.0.70-cuda12/lib/libcudnn.so.9"
+        };
+        assert!(path.trim_end().ends_with(library), "{path}");
         sandbox
             .cudnnm(["use", "8.2"])
             .success()

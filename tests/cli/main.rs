@@ -2,7 +2,6 @@
 
 mod choosing;
 mod downloads;
-#[cfg(target_os = "linux")]
 mod fake;
 #[cfg(target_os = "linux")]
 mod faults;
@@ -10,19 +9,21 @@ mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
 mod libraries;
+mod manifests;
 mod packages;
+#[cfg(windows)]
+mod pe;
 #[cfg(target_os = "linux")]
 mod published;
 #[cfg(target_os = "linux")]
 mod running;
 mod sandbox;
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "only the tests of downloads run elsewhere")
-)]
 mod server;
-#[cfg(target_os = "linux")]
 mod shims;
 #[cfg(target_os = "linux")]
 mod storm;
 mod verifying;
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+mod windows_python;

@@ -8,7 +8,6 @@ use crate::commands::Error as CommandError;
 use crate::download;
 use crate::error::Error;
 use crate::host;
-use crate::progress::Progress;
 use crate::sources::local;
 use crate::store::{Package, Published, RECEIPT_SCHEMA, Receipt, Trust, now_utc};
 use crate::version::{BuildId, CudaVersion, Platform, VersionSpec};
@@ -55,7 +54,7 @@ impl Session<'_> {
         let name = path
             .file_name()
             .map_or(shown.clone(), |name| name.to_string_lossy().into_owned());
-        let mut progress = Progress::new(self.ctx.output, format!("unpacking {name}"), length);
+        let mut progress = self.bars.begin(format!("unpacking {name}"), length);
         let taken = local::take(path, staging.path(), &mut |done| progress.set(done, length))?;
         for remark in &taken.unpacked.remarks {
             progress.warning(format!("`{name}`: {remark}"));
@@ -72,7 +71,7 @@ impl Session<'_> {
         };
         let build = settle(&name, build, claim)?;
         if build.variant.is_none() {
-            self.ctx.output.note(format!(
+            self.bars.note(format!(
                 "nothing in `{name}` tells the CUDA it was built for; name it with --cuda, and --force if it is installed already"
             ));
         }
@@ -111,9 +110,8 @@ impl Session<'_> {
             links: taken.unpacked.links.clone(),
             files: taken.unpacked.files.clone(),
         };
-        let output = self.ctx.output;
         let _lock = store.lock(&build.folder(), PATIENCE, || {
-            output.note(format!(
+            self.bars.note(format!(
                 "waiting for another cudnnm that is installing {build}"
             ));
         })?;

@@ -4,8 +4,9 @@
 //! verify, unpack beside the target, check that inside is what was promised, one rename. Nothing else is shared with
 //! other processes, and nothing is left behind that the next command would trip over.
 
-use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::published;
@@ -15,19 +16,22 @@ use crate::download;
 use crate::error::Error;
 use crate::host;
 use crate::manifest::{self, Release, Releases};
+use crate::progress::Bars;
 use crate::selection::{self, Wish};
 use crate::settings::Settings;
 use crate::sources::{self, Offer, Server, Sources};
-use crate::store::{Lock, Trust};
+use crate::store::{Lock, Store, Trust};
 use crate::version::{BuildId, VersionSpec};
 
 mod acquire;
 mod companions;
 mod local;
+mod report;
 
 pub use acquire::{Installed, Origin};
 pub use companions::InstalledCompanion;
 pub use local::{Claim, FromPath};
+pub use report::{CompanionEntry, Entry, Report};
 
 /// Somebody else's download may take long; its owner is alive as long as the lock is held.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -77,12 +81,11 @@ pub struct Session<'a> {
     servers: Vec<Server>,
     sources: Sources,
     known: Releases,
-    found: RefCell<Vec<Release>>,
-    licence_named: Cell<bool>,
+    bars: Bars,
+    found: Mutex<Vec<Release>>,
+    licence_named: AtomicBool,
     /// Servers that could not be reached: not tried again by this command while another has the build.
-    down: RefCell<Vec<Server>>,
-    /// Keeps others off the download that is being unpacked.
-    in_hand: RefCell<Option<Lock>>,
+    down: Mutex<Vec<Server>>,
 }
 
 /// The installed build that meets the wish; installed first if there is none.
@@ -123,10 +126,10 @@ impl<'a> Session<'a> {
             servers,
             sources,
             known: published::releases(ctx)?,
-            found: RefCell::default(),
-            licence_named: Cell::new(false),
-            down: RefCell::default(),
-            in_hand: RefCell::default(),
+            bars: Bars::new(ctx.output),
+            found: Mutex::default(),
+            licence_named: AtomicBool::new(false),
+            down: Mutex::default(),
         })
     }
 
@@ -145,8 +148,7 @@ impl<'a> Session<'a> {
             {
                 if let Err(error) = self.look_for_newer(spec) {
                     let told = told(&error);
-                    self.ctx
-                        .output
+                    self.bars
                         .note(format!("could not look for newer versions: {told}"));
                 }
                 Ok(self.plan_from_known(spec)?)
@@ -159,11 +161,11 @@ impl<'a> Session<'a> {
         let (releases, failures) = self.sources.published(spec, &self.servers)?;
         for failure in failures {
             let told = told(&failure);
-            self.ctx.output.note(format!(
+            self.bars.note(format!(
                 "could not look for newer versions everywhere: {told}"
             ));
         }
-        let mut found = self.found.borrow_mut();
+        let mut found = lock(&self.found);
         for release in releases {
             if !self
                 .known
@@ -179,7 +181,7 @@ impl<'a> Session<'a> {
     }
 
     fn plan_from_known(&self, spec: &VersionSpec) -> Result<Plan, manifest::Error> {
-        let found = self.found.borrow();
+        let found = lock(&self.found);
         let both;
         let releases = if found.is_empty() {
             &self.known
@@ -229,9 +231,19 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Says something without tearing a progress bar.
+    pub fn note(&self, text: impl std::fmt::Display) {
+        self.bars.note(text);
+    }
+
+    /// The store it installs into.
+    pub fn store(&self) -> &Store {
+        &self.ctx.store
+    }
+
     /// Says in a line or two what is going to happen.
     pub fn tell(&self, plan: &Plan) {
-        let output = &self.ctx.output;
+        let output = &self.bars;
         if let Some(reason) = &plan.variant_reason {
             let variant = plan
                 .build
@@ -245,16 +257,16 @@ impl<'a> Session<'a> {
         let silent = self.options.accept_license
             || self.settings.accept_license
             || self.ctx.env.switch("CUDNNM_ACCEPT_LICENSE");
-        if !silent && !self.licence_named.replace(true) {
+        if !silent && !self.licence_named.swap(true, Ordering::Relaxed) {
             output.note(format!(
                 "cuDNN comes under NVIDIA's licence, which installing it accepts: {LICENSE}"
             ));
         }
     }
 
-    fn fetch_any(&self, plan: &Plan) -> Result<(download::Fetched, Offer, BuildId), Error> {
+    fn fetch_any(&self, plan: &Plan) -> Result<(download::Fetched, Lock, Offer, BuildId), Error> {
         let usable: Vec<&(Release, Trust)> = {
-            let down = self.down.borrow();
+            let down = lock(&self.down);
             let up = |file: &&(Release, Trust)| !down.contains(&Server::of(&file.0.origin));
             let up: Vec<_> = plan.files.iter().filter(up).collect();
             if up.is_empty() {
@@ -272,7 +284,7 @@ impl<'a> Session<'a> {
                 client.clone()
             };
             let error = match self.fetch(&client, release, *trust) {
-                Ok((fetched, offer)) => return Ok((fetched, offer, release.build())),
+                Ok((fetched, lock, offer)) => return Ok((fetched, lock, offer, release.build())),
                 Err(error) => error,
             };
             let Some((next, _)) = queue.peek().filter(|_| about_the_source(&error)) else {
@@ -283,17 +295,23 @@ impl<'a> Session<'a> {
                 unreachable(&error),
                 Some(download::Error::Unreachable { .. })
             ) {
-                self.down.borrow_mut().push(server);
+                lock(&self.down).push(server);
             }
             let other = Server::of(&next.origin);
             let told = told(&error);
-            self.ctx.output.note(format!(
+            self.bars.note(format!(
                 "{told}; trying {other}, which has {} as well",
                 next.build()
             ));
         }
         unreachable!("a plan has at least one file, and the last one returns")
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .expect("nothing panics while it holds one of these")
 }
 
 fn same_file(a: &Release, b: &Release) -> bool {
