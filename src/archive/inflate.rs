@@ -168,11 +168,17 @@ mod tests {
                 let packed = packed(&content, level);
                 for portion in [13, 4096, CHUNK] {
                     let out = inflated(&packed, portion).unwrap();
-                    assert!(out == content, "{length} bytes at level {level} by {portion}");
+                    assert!(
+                        out == content,
+                        "{length} bytes at level {level} by {portion}"
+                    );
                 }
             }
         }
-        assert_eq!(inflated(&packed(&vec![0; 3 << 20], 9), 7).unwrap().len(), 3 << 20);
+        assert_eq!(
+            inflated(&packed(&vec![0; 3 << 20], 9), 7).unwrap().len(),
+            3 << 20
+        );
     }
 
     #[test]

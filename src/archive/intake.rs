@@ -301,12 +301,7 @@ impl<'a> Intake<'a> {
     /// # Errors
     ///
     /// When reading or writing fails, or the content conflicts with another member.
-    pub fn take(
-        &self,
-        wanted: Wanted,
-        name: &str,
-        content: &mut dyn BufRead,
-    ) -> Result<(), Error> {
+    pub fn take(&self, wanted: Wanted, name: &str, content: &mut dyn BufRead) -> Result<(), Error> {
         match wanted {
             Wanted::No => Ok(()),
             Wanted::Note(note) => {

@@ -78,11 +78,7 @@ fn take(
     }
     match intake.offer(name)? {
         Wanted::Inner(_) if intake.has_libraries() => Ok(()),
-        wanted => intake.take(
-            wanted,
-            name,
-            &mut BufReader::with_capacity(CHUNK, content),
-        ),
+        wanted => intake.take(wanted, name, &mut BufReader::with_capacity(CHUNK, content)),
     }
 }
 

@@ -123,9 +123,9 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
             .partition(|build| wanted.contains(build) || !installed_before(ctx, build, before));
         contents.builds = kept;
         items.extend(
-            unused
-                .iter()
-                .map(|build| folder_item(&space, "unused build", build.to_string(), build.folder())),
+            unused.iter().map(|build| {
+                folder_item(&space, "unused build", build.to_string(), build.folder())
+            }),
         );
     }
     for companion in &contents.companions {
@@ -212,11 +212,7 @@ struct Downloads {
     locks: BTreeMap<String, Lock>,
 }
 
-fn downloads(
-    ctx: &Context,
-    before: Option<SystemTime>,
-    dry_run: bool,
-) -> Result<Downloads, Error> {
+fn downloads(ctx: &Context, before: Option<SystemTime>, dry_run: bool) -> Result<Downloads, Error> {
     let mut found = Downloads::default();
     let entries = fs::read_dir(ctx.store.downloads()).into_iter().flatten();
     for entry in entries.flatten() {
@@ -363,7 +359,11 @@ mod tests {
             ("-1d", None),
             ("3 日", None),
         ] {
-            assert_eq!(text.parse::<Age>().ok().map(|age| age.0), expected, "{text}");
+            assert_eq!(
+                text.parse::<Age>().ok().map(|age| age.0),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -104,7 +104,10 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
                 }
                 Ok(newer) if newer != receipt => {
                     let again = [(folder.clone(), newer)];
-                    damage = ctx.store.verify(&again, &archive::digest, &|_| ()).remove(0);
+                    damage = ctx
+                        .store
+                        .verify(&again, &archive::digest, &|_| ())
+                        .remove(0);
                 }
                 _ => {}
             }

@@ -28,8 +28,8 @@ pub fn identity(path: &Path) -> Option<(FileId, u64)> {
 #[cfg(unix)]
 mod imp {
     use std::ffi::CString;
-    use std::os::unix::fs::MetadataExt;
     use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
     use std::path::{Path, PathBuf};
 
     use super::FileId;
@@ -97,7 +97,11 @@ mod imp {
     }
 
     pub fn identity(path: &Path) -> Option<(FileId, u64)> {
-        let length = path.symlink_metadata().ok().filter(|it| it.is_file())?.len();
+        let length = path
+            .symlink_metadata()
+            .ok()
+            .filter(|it| it.is_file())?
+            .len();
         let file = std::fs::File::open(path).ok()?;
         // SAFETY: the structure is plain numbers, for which all zeros is a value.
         let mut told: BY_HANDLE_FILE_INFORMATION = unsafe { std::mem::zeroed() };

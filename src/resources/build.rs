@@ -36,8 +36,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// it is not found nothing changes.
 fn unwind_without_libgcc_s() {
     let native = env::var("HOST").ok() == env::var("TARGET").ok();
-    let asked = Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
-    let Some(output) = asked.ok().filter(|output| native && output.status.success()) else {
+    let asked = Command::new("cc")
+        .arg("-print-file-name=libgcc_eh.a")
+        .output();
+    let Some(output) = asked
+        .ok()
+        .filter(|output| native && output.status.success())
+    else {
         return;
     };
     // A compiler that has no such file answers with the bare name.

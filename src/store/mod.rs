@@ -408,7 +408,10 @@ impl Store {
             }
         }
         let internal = self.internal();
-        let preludes = fs::read_dir(self.preludes()).into_iter().flatten().flatten();
+        let preludes = fs::read_dir(self.preludes())
+            .into_iter()
+            .flatten()
+            .flatten();
         [
             internal.clone(),
             internal.join("projects"),

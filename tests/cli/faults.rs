@@ -67,7 +67,10 @@ fn shim() -> &'static Path {
     &SHIM_FILE
         .get_or_init(|| {
             let folder = tempfile::tempdir().unwrap();
-            let (source, library) = (folder.path().join("fault.c"), folder.path().join("fault.so"));
+            let (source, library) = (
+                folder.path().join("fault.c"),
+                folder.path().join("fault.so"),
+            );
             fs::write(&source, SHIM).unwrap();
             let status = Command::new("cc")
                 .args(["-shared", "-fPIC", "-O1", "-o"])
@@ -94,7 +97,10 @@ fn failing(sandbox: &Sandbox, call: &str, error: i32, path: &str, args: &[&str])
 
 fn wheel(sandbox: &Sandbox, ballast: usize) -> String {
     let mut files = linux_wheel("9.1.0.70", 12);
-    files.push(("nvidia/cudnn/include/cudnn_ballast.h".into(), vec![0; ballast]));
+    files.push((
+        "nvidia/cudnn/include/cudnn_ballast.h".into(),
+        vec![0; ballast],
+    ));
     let path = sandbox.path("nvidia_cudnn_cu12-9.1.0.70-py3-none-any.whl");
     fs::write(&path, packages::zip(&files)).unwrap();
     path.display().to_string()
@@ -170,9 +176,15 @@ fn a_disk_that_fails_under_small_files_keeps_the_old_ones() {
         failing(&sandbox, call, EIO, "cudnn-version", &["use", "9"])
             .exits(1)
             .says(&[says, ".cudnn-version", "Input/output error"]);
-        failing(&sandbox, call, EIO, "settings.toml", &["use", "--global", "9"])
-            .exits(1)
-            .says(&[says, "settings.toml", "Input/output error"]);
+        failing(
+            &sandbox,
+            call,
+            EIO,
+            "settings.toml",
+            &["use", "--global", "9"],
+        )
+        .exits(1)
+        .says(&[says, "settings.toml", "Input/output error"]);
     }
     assert_eq!(
         sandbox.cudnnm(["current"]).success().stdout,
@@ -277,9 +289,19 @@ fn a_disk_that_fills_up_during_a_download_keeps_what_came() {
     };
     // Somebody else takes the space while we download: here at once, behind the check's back.
     let part = format!(".cudnnm/downloads/{}.part", package.file);
-    failing(&sandbox, "write", 28, &part, &["install", "9.99+cuda13+jit"])
-        .exits(1)
-        .says(&["could not write", "No space left on device", "hint: free some space"]);
+    failing(
+        &sandbox,
+        "write",
+        28,
+        &part,
+        &["install", "9.99+cuda13+jit"],
+    )
+    .exits(1)
+    .says(&[
+        "could not write",
+        "No space left on device",
+        "hint: free some space",
+    ]);
     sandbox.cudnnm(["install", "9.99+cuda13+jit"]).success();
     drop(disk);
 }
@@ -309,7 +331,10 @@ fn a_read_only_share_serves_everything_that_reads() {
     sandbox
         .cudnnm(["install", "--force", "--from", &wheel])
         .exits(1)
-        .says(&["Read-only file system", "set CUDNNM_ROOT to a folder that can"]);
+        .says(&[
+            "Read-only file system",
+            "set CUDNNM_ROOT to a folder that can",
+        ]);
     sandbox
         .cudnnm(["uninstall", "9.1"])
         .exits(1)

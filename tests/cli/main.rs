@@ -5,6 +5,7 @@ mod downloads;
 mod fake;
 #[cfg(target_os = "linux")]
 mod faults;
+mod fuzzing;
 mod importing;
 #[cfg(target_os = "linux")]
 mod installing;

@@ -37,7 +37,10 @@ impl Storm {
         for version in VERSIONS {
             let mut files = linux_wheel(version, 12);
             // Enough to be caught in the middle of; equal in all builds, so that it becomes one file.
-            files.push(("nvidia/cudnn/include/cudnn_ballast.h".into(), noise(1_500_000)));
+            files.push((
+                "nvidia/cudnn/include/cudnn_ballast.h".into(),
+                noise(1_500_000),
+            ));
             let wheel = sandbox.path(&format!("nvidia_cudnn_cu12-{version}-py3-none-any.whl"));
             fs::write(&wheel, packages::zip(&files)).unwrap();
             wheels.push(wheel);
@@ -134,7 +137,8 @@ impl Storm {
         }
         let verified = self.sandbox.cudnnm(["verify"]);
         assert_eq!(
-            verified.code, 0,
+            verified.code,
+            0,
             "after the kill of {:?}:\n{}{}",
             killed.iter().map(|deed| &deed.args).collect::<Vec<_>>(),
             verified.stdout,
@@ -158,9 +162,13 @@ fn kills_at_any_moment_damage_nothing() {
     let started = Instant::now();
     let first: Vec<Deed> = (0..AT_ONCE)
         .map(|index| Deed {
-            args: ["install", "--from", &storm.wheels[index % 3].display().to_string()]
-                .map(str::to_owned)
-                .to_vec(),
+            args: [
+                "install",
+                "--from",
+                &storm.wheels[index % 3].display().to_string(),
+            ]
+            .map(str::to_owned)
+            .to_vec(),
             folder: storm.sandbox.project(),
             may: &[0],
         })
@@ -174,7 +182,10 @@ fn kills_at_any_moment_damage_nothing() {
     while kills < wanted {
         kills += storm.round(span);
         rounds += 1;
-        assert!(rounds < wanted * 20, "the kills come too late: {kills} in {rounds} rounds");
+        assert!(
+            rounds < wanted * 20,
+            "the kills come too late: {kills} in {rounds} rounds"
+        );
     }
     println!("{kills} kills in {rounds} rounds of {AT_ONCE} processes, span {span:?}");
 
@@ -187,7 +198,10 @@ fn kills_at_any_moment_damage_nothing() {
             [".cudnnm/staging/", ".cudnnm/trash/", ".cudnnm/downloads/"]
                 .iter()
                 .any(|folder| path.starts_with(folder))
-                || path.rsplit('/').next().is_some_and(|name| name.starts_with('.') && name != ".cudnnm")
+                || path
+                    .rsplit('/')
+                    .next()
+                    .is_some_and(|name| name.starts_with('.') && name != ".cudnnm")
         })
         .collect();
     assert_eq!(orphans, Vec::<String>::new());
@@ -204,7 +218,10 @@ fn kills_at_any_moment_damage_nothing() {
     for number in 0..3 {
         let folder = storm.sandbox.path(&format!("project {number}"));
         fs::create_dir_all(&folder).unwrap();
-        storm.sandbox.cudnnm_in(&folder, ["use", VERSIONS[0]]).success();
+        storm
+            .sandbox
+            .cudnnm_in(&folder, ["use", VERSIONS[0]])
+            .success();
         let names: Vec<_> = fs::read_dir(&folder)
             .unwrap()
             .map(|entry| entry.unwrap().file_name())

@@ -204,8 +204,10 @@ impl Session<'_> {
         fs::create_dir_all(&folder).map_err(IoError::at("create", &folder))?;
         // `prune` and an install of the same file under another name keep off it until it has been unpacked.
         let lock = self.ctx.store.lock(&offer.file, PATIENCE, || {
-            self.bars
-                .note(format!("waiting for another cudnnm that uses {}", offer.file));
+            self.bars.note(format!(
+                "waiting for another cudnnm that uses {}",
+                offer.file
+            ));
         })?;
         let free = host::disk::available(&folder);
         if let (Some(free), Some(size)) = (free, offer.size) {
