@@ -50,6 +50,7 @@ complete -c cudnnm -n "__fish_cudnnm_needs_command" -f -a "config" -d 'Show all 
 complete -c cudnnm -n "__fish_cudnnm_needs_command" -f -a "completions" -d 'Print the completion script for a shell'
 complete -c cudnnm -n "__fish_cudnnm_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l from -d 'From this archive or folder instead of a server; what it is shows its content' -r -F
+complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l for -d 'What this release of a framework wants' -r
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l cuda -d 'Of several variants, the one for this CUDA' -r
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l platform -d 'For another platform than this one' -r
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l source -d 'Only from here: nvidia or pypi' -r
@@ -65,6 +66,8 @@ complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -s q -l quiet -d 
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l offline -d 'Never use the network'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -l no-progress -d 'No progress bars'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand install" -s h -l help -d 'Print help'
+complete -c cudnnm -n "__fish_cudnnm_using_subcommand use" -l for -d 'What this release of a framework wants' -r
+complete -c cudnnm -n "__fish_cudnnm_using_subcommand use" -l force -d 'Choose it even though this machine can\'t run it'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand use" -l global -d 'Choose it for every project that names none'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand use" -l install -d 'Install it first if it is not there'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand use" -l exact -d 'Write the exact build and its digest, not the words typed'
@@ -163,6 +166,7 @@ complete -c cudnnm -n "__fish_cudnnm_using_subcommand venv; and __fish_seen_subc
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand venv; and __fish_seen_subcommand_from help" -f -a "attach" -d 'Write a .pth file into the environment: its Python then opens the selected cuDNN by itself'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand venv; and __fish_seen_subcommand_from help" -f -a "detach" -d 'Take that file away again'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand venv; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cudnnm -n "__fish_cudnnm_using_subcommand verify" -l project -d 'Check what this project names: the build it pins is here, from the very archive it was pinned to, and whole'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand verify" -l json -d 'One JSON document'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand verify" -s q -l quiet -d 'Say only what was asked for, and errors'
 complete -c cudnnm -n "__fish_cudnnm_using_subcommand verify" -l offline -d 'Never use the network'

@@ -12,6 +12,7 @@ module completions {
   # Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
   export extern "cudnnm install" [
     --from: path              # From this archive or folder instead of a server; what it is shows its content
+    --for: string             # What this release of a framework wants
     --cuda: string            # Of several variants, the one for this CUDA
     --platform: string        # For another platform than this one
     --source: string          # Only from here: nvidia or pypi
@@ -32,6 +33,8 @@ module completions {
 
   # Choose the cuDNN of this project: writes .cudnn-version into the current folder
   export extern "cudnnm use" [
+    --for: string             # What this release of a framework wants
+    --force                   # Choose it even though this machine can't run it
     --global                  # Choose it for every project that names none
     --install                 # Install it first if it is not there
     --exact                   # Write the exact build and its digest, not the words typed
@@ -39,7 +42,7 @@ module completions {
     --offline                 # Never use the network
     --no-progress             # No progress bars
     --help(-h)                # Print help
-    spec: string              # A version, a range or latest, with tags if needed: 8.2.1+cuda11.3
+    spec?: string             # A version, a range or latest, with tags if needed: 8.2.1+cuda11.3
   ]
 
   # Show the cuDNN in force in this folder, and why
@@ -204,6 +207,7 @@ module completions {
 
   # Compare installed builds with their receipts: missing, changed and added files, broken links
   export extern "cudnnm verify" [
+    --project                 # Check what this project names: the build it pins is here, from the very archive it was pinned to, and whole
     --json                    # One JSON document
     --quiet(-q)               # Say only what was asked for, and errors
     --offline                 # Never use the network

@@ -53,6 +53,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         }
         'cudnnm;install' {
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'From this archive or folder instead of a server; what it is shows its content')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What this release of a framework wants')
             [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'Of several variants, the one for this CUDA')
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'For another platform than this one')
             [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only from here: nvidia or pypi')
@@ -73,6 +74,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;use' {
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What this release of a framework wants')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Choose it even though this machine can''t run it')
             [CompletionResult]::new('--global', '--global', [CompletionResultType]::ParameterName, 'Choose it for every project that names none')
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Install it first if it is not there')
             [CompletionResult]::new('--exact', '--exact', [CompletionResultType]::ParameterName, 'Write the exact build and its digest, not the words typed')
@@ -248,6 +251,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;verify' {
+            [CompletionResult]::new('--project', '--project', [CompletionResultType]::ParameterName, 'Check what this project names: the build it pins is here, from the very archive it was pinned to, and whole')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')

@@ -7,7 +7,7 @@ use super::installing::{
     Claim, CompanionEntry, Entry, FromPath, Installed, InstalledCompanion, Options, Plan, Report,
     Session,
 };
-use super::selected;
+use super::{fitness, selected};
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::output::size;
@@ -29,6 +29,9 @@ pub struct Args {
     /// From this archive or folder instead of a server; what it is shows its content
     #[arg(long, value_name = "PATH", conflicts_with_all = ["source", "refresh"])]
     from: Option<PathBuf>,
+    /// What this release of a framework wants
+    #[arg(long = "for", value_name = "NAME==VERSION")]
+    framework: Option<String>,
     /// Of several variants, the one for this CUDA
     #[arg(long, value_name = "VERSION")]
     cuda: Option<CudaVersion>,
@@ -103,6 +106,7 @@ fn from_servers(ctx: &Context, args: &Args, session: &Session<'_>) -> Result<Ent
     let mut plans: Vec<Plan> = Vec::new();
     for spec in wanted(ctx, args)? {
         let plan = session.plan(&spec)?;
+        fitness::check(ctx, &plan.build, args.force)?;
         if !plans.iter().any(|other| other.build == plan.build) {
             plans.push(plan);
         }
@@ -250,6 +254,9 @@ fn add_companions(
 /// The specs with the flags laid over them; without any, what this project wants.
 fn wanted(ctx: &Context, args: &Args) -> Result<Vec<VersionSpec>, Error> {
     let mut specs = args.specs.clone();
+    if let Some(framework) = &args.framework {
+        specs.push(fitness::wanted_by(ctx, framework, args.platform)?);
+    }
     if specs.is_empty() {
         let wish = selected::wish(ctx, None)?;
         ctx.output

@@ -13,6 +13,7 @@ pub mod config;
 pub mod current;
 pub mod env;
 pub mod exec;
+mod fitness;
 pub mod import;
 pub mod install;
 mod installing;
@@ -85,6 +86,29 @@ pub enum Error {
         /// Those that match.
         builds: Vec<String>,
     },
+    /// A build that this machine's driver or GPU can't run.
+    #[error("{build} can't run here: {reason}")]
+    Unfit {
+        /// Which.
+        build: String,
+        /// Why not.
+        reason: String,
+        /// Where that fact comes from. (Not `source`: that name is for a causing error.)
+        fact: String,
+    },
+    /// The project pins another archive of the same build than the one it was installed from.
+    #[error(
+        "{build} is here from another archive than the project's: sha256 {} instead of {pinned}",
+        installed.as_deref().unwrap_or("unknown")
+    )]
+    OtherArchive {
+        /// Which.
+        build: String,
+        /// The digest in the project file.
+        pinned: String,
+        /// The digest in the receipt.
+        installed: Option<String>,
+    },
     /// A companion without which a build would not work.
     #[error("`{companion}` is needed by {build}")]
     CompanionInUse {
@@ -119,9 +143,12 @@ impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Usage { .. } | Self::BadSpec(_) | Self::Ambiguous { .. } => Exit::Usage,
-            Self::ForeignPlatform { .. } | Self::ForeignArchive { .. } => Exit::Incompatible,
+            Self::ForeignPlatform { .. } | Self::ForeignArchive { .. } | Self::Unfit { .. } => {
+                Exit::Incompatible
+            }
             Self::NotAsPromised { .. } => Exit::BadArchive,
             Self::CompanionInUse { .. } => Exit::Busy,
+            Self::OtherArchive { .. } => Exit::BadArchive,
             Self::NoSuchFile { .. } | Self::CannotLink { .. } => Exit::Failed,
         }
     }
@@ -141,6 +168,15 @@ impl Failure for Error {
                     "or remove them all: cudnnm uninstall --all {}",
                     shell_word(spec)
                 ),
+            ],
+            Self::Unfit { fact, .. } => vec![
+                format!("the fact is from: {fact}"),
+                "what fits: cudnnm compat --driver VERSION".to_owned(),
+                "to do it all the same, add --force".to_owned(),
+            ],
+            Self::OtherArchive { build, .. } => vec![
+                format!("to fetch the other one: cudnnm install --force {build}"),
+                format!("to pin this one: cudnnm use --exact {build}"),
             ],
             Self::CompanionInUse { build, .. } => {
                 vec![format!(

@@ -14,7 +14,7 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] IoError),
     /// Not an address that can be fetched.
-    #[error("`{url}` is not an address that can be fetched")]
+    #[error("`{url}` can't be fetched: {why}")]
     BadAddress {
         /// As given.
         url: String,

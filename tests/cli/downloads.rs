@@ -511,12 +511,13 @@ fn a_large_file_from_a_server_without_ranges_comes_whole() {
 }
 
 #[test]
-fn segments_come_through_four_connections_at_once() {
+fn segments_come_through_several_connections_at_once() {
     // Slow enough that all are busy together.
     let drip = Fault::Drip(64 << 10, Duration::from_millis(2));
     let mut day = Day::new(LARGE).with(None, drip);
     day.heals();
-    assert_eq!(day.server.most_at_once(), 4);
+    let most = day.server.most_at_once();
+    assert!((2..=4).contains(&most), "{most} at once");
 }
 
 #[test]
@@ -527,4 +528,25 @@ fn a_limited_rate_is_kept_by_all_connections_together() {
     day.heals();
     let took = started.elapsed();
     assert!(took > Duration::from_millis(900), "{took:?}");
+}
+
+#[test]
+fn a_name_that_leads_out_of_the_folder_is_refused() {
+    let day = Day::new(10);
+    for file in ["../x", "/x", "a/b", "a\\b", "c:x", "..", ".", ""] {
+        let request = Request {
+            url: &day.server.url(PATH).parse().unwrap(),
+            folder: day.folder.path(),
+            file,
+            digests: &[],
+            size: None,
+            limit: None,
+        };
+        let error = download::fetch(&day.client(), &request, &mut |_| ()).unwrap_err();
+        assert!(
+            error.to_string().contains("no plain file name"),
+            "{file}: {error}"
+        );
+    }
+    assert_eq!(day.left(), Vec::<String>::new());
 }

@@ -41,7 +41,7 @@ pub fn build(sandbox: &Sandbox, folder: &str) -> PathBuf {
             .unwrap()
             .replace('\\', "/"),
         size: fs::metadata(path).unwrap().len(),
-        sha256: String::new(),
+        sha256: cudnnm::archive::digest(path).unwrap().1,
     };
     let receipt = Receipt {
         schema: 1,
