@@ -22,6 +22,8 @@ mod sandbox;
 mod server;
 mod shims;
 #[cfg(target_os = "linux")]
+mod space;
+#[cfg(target_os = "linux")]
 mod storm;
 mod verifying;
 #[cfg(windows)]
