@@ -11,6 +11,7 @@ pub mod commands;
 pub mod companion;
 pub mod compat;
 pub mod context;
+pub mod diagnosis;
 pub mod download;
 pub mod environment;
 pub mod error;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::companion::Dotted;
 use crate::process::Env;
 use crate::selection::MachineCuda;
 use crate::version::CudaVersion;
@@ -77,28 +78,32 @@ fn usual_places(env: &Env) -> Vec<PathBuf> {
         .collect()
 }
 
-/// From `version.json` (11.1 and up), `version.txt` (to 11.0), else the folder's name.
+/// A toolkit's version in two numbers; see [`full_version`].
 fn toolkit_version(root: &Path, real: &Path) -> Option<CudaVersion> {
+    full_version(root, real)?.to_string().parse().ok()
+}
+
+/// From `version.json` (11.1 and up), `version.txt` (to 11.0), else the folder's name: `12.6.77`, `10.2`.
+pub fn full_version(root: &Path, real: &Path) -> Option<Dotted> {
     if let Ok(text) = std::fs::read_to_string(root.join("version.json"))
         && let Ok(json) = serde_json::from_str::<serde_json::Value>(&text)
         && let Some(version) = json
             .pointer("/cuda/version")
             .and_then(serde_json::Value::as_str)
     {
-        return version.parse().ok();
+        return Dotted::parse(version);
     }
     if let Ok(text) = std::fs::read_to_string(root.join("version.txt")) {
-        return text.trim().strip_prefix("CUDA Version ")?.parse().ok();
+        return Dotted::parse(text.trim().strip_prefix("CUDA Version ")?);
     }
     let has_libraries = ["bin", "lib64", "lib"]
         .iter()
         .any(|folder| root.join(folder).is_dir());
     let name = real.file_name()?.to_str()?;
-    let version: CudaVersion = name
+    let number = name
         .strip_prefix("cuda-")
-        .or_else(|| name.strip_prefix('v'))?
-        .parse()
-        .ok()?;
+        .or_else(|| name.strip_prefix('v'))?;
+    let version = Dotted::parse(number)?;
     has_libraries.then_some(version)
 }
 

@@ -6,3 +6,5 @@ pub mod companions;
 pub mod cuda;
 pub mod cudnns;
 pub mod disk;
+pub mod machine;
+pub mod saved;
