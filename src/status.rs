@@ -195,18 +195,26 @@ pub fn driver(code: i32) -> &'static str {
 pub fn driver_advice(code: i32) -> Option<&'static str> {
     Some(match code {
         2 => "the GPU's memory is full: end other programs that use it, then try again",
-        34 => "the libcuda found is the toolkit's stub: take the `stubs` folder off the loader's path",
+        34 => {
+            "the libcuda found is the toolkit's stub: take the `stubs` folder off the loader's path"
+        }
         35 | 222 => "the driver is too old: update it",
         46 => "another process has the GPU for itself (exclusive compute mode)",
         100 => {
             "no GPU is visible: look at CUDA_VISIBLE_DEVICES, or give the container the GPU (`--gpus all`)"
         }
         209 => "there is no code for this GPU",
-        700 | 715 | 716 | 719 => "a kernel crashed; the GPU itself is all right again in a new process",
+        700 | 715 | 716 | 719 => {
+            "a kernel crashed; the GPU itself is all right again in a new process"
+        }
         702 => "the display driver stopped a kernel that ran too long (TDR)",
         802 => "the fabric manager of this machine's NVSwitch is not running",
-        803 => "the driver was updated and its kernel module is still the old one: restart the machine",
-        804 => "a forward-compatibility libcuda is on the loader's path that this GPU does not allow",
+        803 => {
+            "the driver was updated and its kernel module is still the old one: restart the machine"
+        }
+        804 => {
+            "a forward-compatibility libcuda is on the loader's path that this GPU does not allow"
+        }
         _ => return None,
     })
 }

@@ -24,6 +24,7 @@ mod budget;
 mod claims;
 mod error;
 mod identity;
+mod inflate;
 mod intake;
 mod kind;
 mod links;
@@ -37,8 +38,8 @@ mod zip;
 use budget::Budget;
 use claims::Claims;
 pub use error::Error;
-pub use identity::header_version;
 use identity::Evidence;
+pub use identity::header_version;
 use intake::{CHUNK, Haul, Intake, Rule, Taken, hex};
 use kind::Kind;
 

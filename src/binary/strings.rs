@@ -37,7 +37,10 @@ pub fn opened_names(file: &mut (impl Read + Seek), binary: &Binary) -> Result<Ve
 pub fn opened_parts(file: &mut (impl Read + Seek), binary: &Binary) -> Result<Vec<String>, Error> {
     names(file, binary, PARTS, |bytes| {
         let name = std::str::from_utf8(bytes).ok()?;
-        let part = name.strip_prefix("lib").unwrap_or(name).starts_with("cudnn_");
+        let part = name
+            .strip_prefix("lib")
+            .unwrap_or(name)
+            .starts_with("cudnn_");
         (part && (name.ends_with(".so") || name.ends_with(".dll"))).then(|| name.to_owned())
     })
 }

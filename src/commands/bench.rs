@@ -22,9 +22,7 @@ use crate::version::{BuildId, VersionSpec};
 
 /// Run the same convolutions with several installed versions and compare their times
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Example:\n  cudnnm bench 8.9.7 9.12 9.19 --html bench.html"
-)]
+#[command(after_help = "Example:\n  cudnnm bench 8.9.7 9.12 9.19 --html bench.html")]
 pub struct Args {
     /// Builds to compare; without any, the selected one
     #[arg(value_name = "SPEC")]
@@ -155,7 +153,9 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         builds: Vec::new(),
         framework: None,
     };
-    let limit = args.time_limit.map_or(if args.full { 1800 } else { 300 }, NonZero::get);
+    let limit = args
+        .time_limit
+        .map_or(if args.full { 1800 } else { 300 }, NonZero::get);
     let limit = Duration::from_secs(limit.into());
     for (number, (build, set)) in chosen.iter().enumerate() {
         let progress = Progress::new(
@@ -182,7 +182,9 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         drop(progress);
         let rows = computing::rows(&compute, &told);
         let layer = computing::layer(build, &compute, &told, &rows, thoroughness);
-        report.driver_cuda = report.driver_cuda.or(told.driver.map(|cuda| cuda.to_string()));
+        report.driver_cuda = report
+            .driver_cuda
+            .or(told.driver.map(|cuda| cuda.to_string()));
         report.gpu = report.gpu.or(told.gpu);
         report.builds.push(Build {
             build: build.to_string(),
@@ -197,7 +199,15 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     if let (Some(name), Some((build, _))) = (args.framework, chosen.first()) {
         let python = framework::python(ctx, args.python.as_deref())?;
         let libraries = files::libraries(ctx, build);
-        let run = framework::run(ctx, name, &python, &[], build, &libraries, Duration::from_secs(300));
+        let run = framework::run(
+            ctx,
+            name,
+            &python,
+            &[],
+            build,
+            &libraries,
+            Duration::from_secs(300),
+        );
         let version = run.told.as_ref().and_then(|told| told.version.clone());
         report.framework = Some(Own {
             name: format!("{} {}", name.name(), version.unwrap_or_default()),
@@ -273,13 +283,21 @@ fn best<'a>(
             unit.shape == *shape && unit.precision == precision && unit.direction == direction
         })
         .filter(|row| row.result == Outcomes::Right && row.milliseconds.is_some())
-        .min_by(|a, b| f64::total_cmp(&a.milliseconds.unwrap_or(f64::MAX), &b.milliseconds.unwrap_or(f64::MAX)))
+        .min_by(|a, b| {
+            f64::total_cmp(
+                &a.milliseconds.unwrap_or(f64::MAX),
+                &b.milliseconds.unwrap_or(f64::MAX),
+            )
+        })
 }
 
 impl Line<'_> {
     /// The shortest of the times.
     pub fn fastest(&self) -> Option<f64> {
-        let times = self.best.iter().filter_map(|row| row.and_then(|row| row.milliseconds));
+        let times = self
+            .best
+            .iter()
+            .filter_map(|row| row.and_then(|row| row.milliseconds));
         times.min_by(f64::total_cmp)
     }
 }
@@ -316,30 +334,41 @@ fn print(ctx: &Context, report: &Report) {
         if shape != Some(line.shape) {
             flush(&mut cells);
             shape = Some(line.shape);
-            ctx.output.line(format!("{}: {}", line.shape.name, line.shape.convolution));
+            ctx.output
+                .line(format!("{}: {}", line.shape.name, line.shape.convolution));
             let mut head = vec![String::new(), String::new()];
             head.extend(report.builds.iter().map(|build| build.build.clone()));
             cells.push(head);
         }
         let fastest = line.fastest();
-        let mut row = vec![line.precision.name().to_owned(), line.direction.name().to_owned()];
-        row.extend(line.best.iter().map(|row| match row.and_then(|row| row.milliseconds) {
-            None => "-".to_owned(),
-            Some(time) if Some(time) == fastest => format!("{} *", computing::time(time)),
-            Some(time) => computing::time(time),
-        }));
+        let mut row = vec![
+            line.precision.name().to_owned(),
+            line.direction.name().to_owned(),
+        ];
+        row.extend(
+            line.best
+                .iter()
+                .map(|row| match row.and_then(|row| row.milliseconds) {
+                    None => "-".to_owned(),
+                    Some(time) if Some(time) == fastest => format!("{} *", computing::time(time)),
+                    Some(time) => computing::time(time),
+                }),
+        );
         cells.push(row);
     }
     flush(&mut cells);
     if let Some(own) = &report.framework {
         ctx.output.line(format!("{} ({})", own.name, own.sentence));
         for (what, milliseconds) in &own.times {
-            ctx.output.line(format!("  {what}: {}", computing::time(*milliseconds)));
+            ctx.output
+                .line(format!("  {what}: {}", computing::time(*milliseconds)));
         }
     }
     let means = means(&lines, report.builds.len());
     for (build, mean) in report.builds.iter().zip(means) {
-        let mean = mean.map_or(String::new(), |mean| format!("; {mean:.2} times as long as the fastest, on average"));
+        let mean = mean.map_or(String::new(), |mean| {
+            format!("; {mean:.2} times as long as the fastest, on average")
+        });
         ctx.output.line(format!(
             "{}: {}: {}{mean}",
             build.build,
@@ -347,7 +376,8 @@ fn print(ctx: &Context, report: &Report) {
             build.layer.summary
         ));
         for finding in &build.layer.findings {
-            ctx.output.line(format!("  {}: {}", finding.status.word(), finding.text));
+            ctx.output
+                .line(format!("  {}: {}", finding.status.word(), finding.text));
             if let Some(hint) = &finding.hint {
                 ctx.output.line(format!("    hint: {hint}"));
             }

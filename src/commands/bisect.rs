@@ -44,7 +44,9 @@ fn parse(text: &str) -> Result<Range, String> {
         .split_once("..")
         .ok_or("two versions with two dots between them, like 9.10..9.19")?;
     let mut ends = [good, bad].map(|text| {
-        let spec: VersionSpec = text.parse().map_err(|_| format!("`{text}` is no version"))?;
+        let spec: VersionSpec = text
+            .parse()
+            .map_err(|_| format!("`{text}` is no version"))?;
         match spec.requirement {
             Requirement::Range(_) => Err(format!("`{text}` is a range itself")),
             Requirement::Latest | Requirement::Prefix(_) => Ok(spec),
@@ -140,7 +142,8 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     }
     ctx.output
         .line(format!("{} is the first bad version", report.first_bad));
-    ctx.output.note(format!("{} is the last good one", report.last_good));
+    ctx.output
+        .note(format!("{} is the last good one", report.last_good));
     if !report.skipped.is_empty() {
         ctx.output.note(format!(
             "between them, not judged: {}",
@@ -155,13 +158,18 @@ fn expect(verdict: Verdict, expected: Verdict, version: CudnnVersion) -> Result<
         return Ok(());
     }
     let message = match (expected, verdict) {
-        (_, Verdict::Skipped) => format!("{} can't be judged, so there is no end to start from", version.label()),
+        (_, Verdict::Skipped) => format!(
+            "{} can't be judged, so there is no end to start from",
+            version.label()
+        ),
         (Verdict::Good, _) => format!("the command fails already with {}", version.label()),
         (_, _) => format!("the command still succeeds with {}", version.label()),
     };
     Err(CommandError::Usage {
         message,
-        hint: Some("the first version is to be a good one and the second a bad one: GOOD..BAD".to_owned()),
+        hint: Some(
+            "the first version is to be a good one and the second a bad one: GOOD..BAD".to_owned(),
+        ),
     }
     .into())
 }
@@ -174,10 +182,7 @@ struct Change {
 }
 
 /// Halves the stretch between 0, which is good, and `last`, which is bad, until nothing between can be judged.
-fn search<E>(
-    last: usize,
-    judge: &mut dyn FnMut(usize) -> Result<Verdict, E>,
-) -> Result<Change, E> {
+fn search<E>(last: usize, judge: &mut dyn FnMut(usize) -> Result<Verdict, E>) -> Result<Change, E> {
     let (mut good, mut bad) = (0, last);
     let mut skipped = Vec::new();
     loop {
@@ -210,22 +215,40 @@ fn versions(ctx: &Context, args: &Args) -> Result<Vec<CudnnVersion>, Error> {
         let mut releases: Vec<CudnnVersion> = builds[..count]
             .iter()
             .filter(|build| build.platform == every.platform.unwrap_or(Platform::host()))
-            .filter(|build| every.variant.is_none_or(|variant| build.variant.is_some_and(|own| variant.agrees_with(own))))
+            .filter(|build| {
+                every
+                    .variant
+                    .is_none_or(|variant| build.variant.is_some_and(|own| variant.agrees_with(own)))
+            })
             .filter(|build| every.flavour.is_none_or(|flavour| build.flavour == flavour))
-            .map(|build| CudnnVersion::new(build.version.major, build.version.minor, build.version.patch))
+            .map(|build| {
+                CudnnVersion::new(
+                    build.version.major,
+                    build.version.minor,
+                    build.version.patch,
+                )
+            })
             .collect();
         releases.sort();
         releases.dedup();
         releases
     };
-    let all = releases(if args.install { builds.len() } else { installed });
+    let all = releases(if args.install {
+        builds.len()
+    } else {
+        installed
+    });
     let chosen = between(&all, &args.range);
     if chosen.len() < 2 {
         let more = between(&releases(builds.len()), &args.range).len();
         return Err(CommandError::Usage {
             message: format!(
                 "{} between the two ends; at least two are needed",
-                if args.install { "there is no choice of published versions" } else { "too few versions are installed" }
+                if args.install {
+                    "there is no choice of published versions"
+                } else {
+                    "too few versions are installed"
+                }
             ),
             hint: (!args.install && more >= 2)
                 .then(|| format!("--install takes the {more} published ones too")),
@@ -239,7 +262,9 @@ fn versions(ctx: &Context, args: &Args) -> Result<Vec<CudnnVersion>, Error> {
 /// takes them all.
 fn between(all: &[CudnnVersion], range: &Range) -> Vec<CudnnVersion> {
     let ends = [&range.good, &range.bad].map(|spec| {
-        let mut matching = all.iter().filter(|version| spec.requirement.matches(**version));
+        let mut matching = all
+            .iter()
+            .filter(|version| spec.requirement.matches(**version));
         let first = matching.next();
         (first, matching.next_back().or(first))
     });
@@ -261,7 +286,11 @@ fn between(all: &[CudnnVersion], range: &Range) -> Vec<CudnnVersion> {
     let good = low_high(0, &range.good);
     let bad = low_high(1, &range.bad);
     let upward = good.0 <= bad.1;
-    let (low, high) = if upward { (good.0, bad.1) } else { (bad.0, good.1) };
+    let (low, high) = if upward {
+        (good.0, bad.1)
+    } else {
+        (bad.0, good.1)
+    };
     let mut chosen: Vec<CudnnVersion> = all
         .iter()
         .copied()
@@ -295,7 +324,8 @@ fn try_one(ctx: &Context, args: &Args, version: CudnnVersion) -> Result<Ran, Err
         .iter()
         .find(|(name, _)| name == "PATH")
         .map(|(_, value)| value.as_os_str());
-    let program = process::find_program(name, search_path.or_else(|| ctx.env.var("PATH")), &ctx.cwd)?;
+    let program =
+        process::find_program(name, search_path.or_else(|| ctx.env.var("PATH")), &ctx.cwd)?;
     let exit = process::run_and_wait(
         Invocation {
             program,
@@ -329,7 +359,11 @@ mod tests {
                 let mut asked = 0;
                 let change = search::<()>(last, &mut |position| {
                     asked += 1;
-                    Ok(if position < first_bad { Verdict::Good } else { Verdict::Bad })
+                    Ok(if position < first_bad {
+                        Verdict::Good
+                    } else {
+                        Verdict::Bad
+                    })
                 });
                 let expected = Change {
                     good: first_bad - 1,

@@ -102,7 +102,8 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     let selected = selected::build(ctx, args.cudnn.as_ref())?;
     let build = &selected.build;
     let set = active::variables(ctx, &selected)?;
-    let program = process::current_exe().map_err(IoError::at("find", std::path::Path::new("cudnnm")))?;
+    let program =
+        process::current_exe().map_err(IoError::at("find", std::path::Path::new("cudnnm")))?;
     let python = if args.framework.is_empty() {
         None
     } else {
@@ -135,7 +136,9 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         let computing = scope.spawn(|| computing::run(build, &libraries, &compute, &launch));
         let files = files::layer(ctx, &selected);
         let heard = loading.join().expect("waiting for a child does not panic");
-        let told = computing.join().expect("waiting for a child does not panic");
+        let told = computing
+            .join()
+            .expect("waiting for a child does not panic");
         (files, heard, told)
     });
     let (layer, loaded) = loading::layer(build, &libraries, &heard);
@@ -232,7 +235,11 @@ fn needed_driver(facts: &Facts, build: &BuildId, layer: &mut Layer) {
 fn exit(report: &Report, kind: Option<FailedKind>) -> Exit {
     let layers = [&report.files, &report.loading.layer];
     let frameworks = report.frameworks.iter().map(|asked| &asked.layer);
-    let elsewhere = layers.into_iter().chain(frameworks).map(|layer| layer.status).max();
+    let elsewhere = layers
+        .into_iter()
+        .chain(frameworks)
+        .map(|layer| layer.status)
+        .max();
     match (elsewhere, report.computing.layer.status) {
         (Some(Status::Failed), _) => Exit::Failed,
         (_, Status::Failed) if kind == Some(FailedKind::Incompatible) => Exit::Incompatible,
@@ -243,8 +250,10 @@ fn exit(report: &Report, kind: Option<FailedKind>) -> Exit {
 }
 
 fn print(ctx: &Context, selected: &Selected, report: &Report) {
-    ctx.output
-        .line(format!("cuDNN {} (because of {})", report.build, selected.wish.reason));
+    ctx.output.line(format!(
+        "cuDNN {} (because of {})",
+        report.build, selected.wish.reason
+    ));
     layer(ctx, "files", &report.files);
     layer(ctx, "loading", &report.loading.layer);
     layer(ctx, "computing", &report.computing.layer);

@@ -70,6 +70,10 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     let mut readable = Vec::new();
     for (name, folder) in meant {
         let receipt = ctx.store.receipt(&folder);
+        if receipt.is_err() && !ctx.store.root().join(&folder).exists() {
+            // Uninstalled by another process since the listing.
+            continue;
+        }
         let problem = receipt.as_ref().err().map(chain);
         if let Ok(receipt) = receipt {
             readable.push((folder.clone(), receipt));
@@ -96,7 +100,26 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     };
     let found = ctx.store.verify(&readable, &archive::digest, &report);
     drop(progress);
-    for ((folder, receipt), damage) in readable.into_iter().zip(found) {
+    for ((folder, receipt), mut damage) in readable.into_iter().zip(found) {
+        if !damage.is_empty() {
+            // What another process uninstalled or replaced while we looked is no damage.
+            match ctx.store.receipt(&folder) {
+                Err(store::Error::NotInstalled { .. })
+                    if !ctx.store.root().join(&folder).exists() =>
+                {
+                    items.retain(|item| item.folder != folder);
+                    continue;
+                }
+                Ok(newer) if newer != receipt => {
+                    let again = [(folder.clone(), newer)];
+                    damage = ctx
+                        .store
+                        .verify(&again, &archive::digest, &|_| ())
+                        .remove(0);
+                }
+                _ => {}
+            }
+        }
         let item = items.iter_mut().find(|item| item.folder == folder);
         let item = item.expect("every readable folder has its item");
         item.ok = damage.is_empty();

@@ -7,11 +7,11 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use super::Error;
 use super::driver::Gpu;
 use super::graph::Graph;
 use super::measure::{Ahead, Effort, Step};
 use super::workload::{Api, Unit};
-use super::Error;
 
 /// A value that one thread makes or uses at a time.
 struct Carried<T>(T);

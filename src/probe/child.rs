@@ -287,7 +287,12 @@ enum Role {
 }
 
 fn ceilings(compute: &Compute) -> Vec<Job> {
-    let like = |precision| compute.units.iter().find(move |unit| unit.precision == precision);
+    let like = |precision| {
+        compute
+            .units
+            .iter()
+            .find(move |unit| unit.precision == precision)
+    };
     Precision::ALL
         .into_iter()
         .filter_map(like)

@@ -224,10 +224,7 @@ impl Gpu {
     /// Host memory that the GPU reads and writes at full speed.
     pub(super) fn host_buffer(&self, bytes: usize) -> Result<HostBuffer<'_>, Error> {
         let mut start = ptr::null_mut();
-        call!(
-            self.call,
-            cuMemAllocHost_v2(&raw mut start, bytes.max(1))
-        )?;
+        call!(self.call, cuMemAllocHost_v2(&raw mut start, bytes.max(1)))?;
         Ok(HostBuffer {
             gpu: self,
             start: start.cast(),

@@ -140,8 +140,7 @@ mod system {
     fn path(module: HMODULE) -> Option<PathBuf> {
         let mut text = vec![0_u16; 32_768];
         // SAFETY: the buffer has the length we say; a module that is gone meanwhile answers 0.
-        let length =
-            unsafe { GetModuleFileNameW(module, text.as_mut_ptr(), text.len() as u32) };
+        let length = unsafe { GetModuleFileNameW(module, text.as_mut_ptr(), text.len() as u32) };
         (length > 0).then(|| PathBuf::from(OsString::from_wide(&text[..length as usize])))
     }
 }

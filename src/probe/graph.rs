@@ -158,11 +158,7 @@ pub(super) struct Graph<'a> {
 impl<'a> Graph<'a> {
     /// `heuristics`: whether they may be asked. They live in a sub-library of their own, which `jit` builds lack; asking there
     /// makes cuDNN look for it everywhere, and find that of another version.
-    pub(super) fn new(
-        cudnn: &'a Cudnn,
-        handle: Handle,
-        heuristics: bool,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(cudnn: &'a Cudnn, handle: Handle, heuristics: bool) -> Result<Self, Error> {
         // SAFETY: the signatures are those of the headers named above.
         let call = unsafe { Functions::find(cudnn.library(), cudnn.name()) }?;
         Ok(Self {
@@ -459,7 +455,10 @@ impl<'a> GraphProblem<'a> {
         let layout = self.layout.name();
         for (position, (found, configuration)) in self.configurations.iter().enumerate() {
             let name = match configuration {
-                Configuration::Named(config) => match self.named_engine(config).and_then(|engine| self.number(&engine)) {
+                Configuration::Named(config) => match self
+                    .named_engine(config)
+                    .and_then(|engine| self.number(&engine))
+                {
                     Ok(number) => {
                         seen.push(number);
                         format!("engine {number} ({found}), {layout}")
@@ -522,11 +521,7 @@ impl<'a> GraphProblem<'a> {
             }
         };
         let plan = self.api.create(descriptor::PLAN)?;
-        plan.set(
-            attribute::PLAN_HANDLE,
-            of_type::HANDLE,
-            &[self.api.handle],
-        )?;
+        plan.set(attribute::PLAN_HANDLE, of_type::HANDLE, &[self.api.handle])?;
         plan.set(attribute::PLAN_CONFIG, of_type::DESCRIPTOR, &[config])?;
         plan.finalize()?;
         let mut workspace = [0_i64];

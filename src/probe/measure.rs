@@ -78,7 +78,9 @@ impl Step<'_> {
     pub(super) fn skipped(name: String, why: &str) -> Self {
         Self::Settled(Candidate {
             name,
-            outcome: Outcome::Skipped { why: why.to_owned() },
+            outcome: Outcome::Skipped {
+                why: why.to_owned(),
+            },
         })
     }
 }
@@ -244,11 +246,11 @@ impl<'a> Operation<'a> {
         });
         let largest = sizes.map(count).into_iter().max().unwrap_or(0);
         let buffer = bench.host(largest * precision.bytes())?;
-        for (values, memory) in values.iter().zip([
-            &operation.input,
-            &operation.filter,
-            &operation.gradient,
-        ]) {
+        for (values, memory) in
+            values
+                .iter()
+                .zip([&operation.input, &operation.filter, &operation.gradient])
+        {
             let bytes = &mut buffer[..values.len() * precision.bytes()];
             precision.encode(values, bytes);
             memory.upload(bytes)?;
@@ -343,7 +345,9 @@ struct Check<'o> {
 
 impl Check<'_> {
     fn plan(&self) -> Option<&Plan> {
-        self.plan.get_or_init(|| self.plan_for(self.layout)).as_ref()
+        self.plan
+            .get_or_init(|| self.plan_for(self.layout))
+            .as_ref()
     }
 
     /// Whether every element was compared, as far as anything was.
@@ -493,7 +497,11 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    pub(super) fn problem(&self, unit: &Unit, layout: Layout) -> Result<Box<dyn Problem + 'a>, Error> {
+    pub(super) fn problem(
+        &self,
+        unit: &Unit,
+        layout: Layout,
+    ) -> Result<Box<dyn Problem + 'a>, Error> {
         let (convolution, precision, direction) =
             (&unit.shape.convolution, unit.precision, unit.direction);
         Ok(match unit.api {
@@ -658,15 +666,18 @@ impl<'a> Bench<'a> {
 
     /// How many elements of the whole result are still poison, or infinite.
     fn not_finite(&mut self, operation: &Operation, direction: Direction) -> Result<usize, Error> {
-        let total =
-            count(direction.result(&operation.convolution)) * operation.precision.bytes();
+        let total = count(direction.result(&operation.convolution)) * operation.precision.bytes();
         let bytes = &mut self.host(total)?[..total];
         operation.result.download(0, bytes)?;
         Ok(operation.precision.count_not_finite(bytes))
     }
 
     fn host(&mut self, bytes: usize) -> Result<&mut [u8], Error> {
-        if self.buffer.as_mut().is_none_or(|it| it.bytes_mut().len() < bytes) {
+        if self
+            .buffer
+            .as_mut()
+            .is_none_or(|it| it.bytes_mut().len() < bytes)
+        {
             self.buffer = None;
             self.buffer = Some(self.gpu.host_buffer(bytes)?);
         }

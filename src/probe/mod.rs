@@ -234,7 +234,9 @@ pub(crate) enum Error {
         major: u32,
         words: Option<String>,
     },
-    #[error("{name} has compute capability {capability}, and this cuDNN is made for {lowest} to {highest}")]
+    #[error(
+        "{name} has compute capability {capability}, and this cuDNN is made for {lowest} to {highest}"
+    )]
     OtherGpu {
         name: String,
         capability: Capability,
@@ -297,7 +299,11 @@ fn chain(mut cause: Option<&dyn std::error::Error>) -> Option<String> {
     let mut words = Vec::new();
     while let Some(error) = cause {
         let text = error.to_string();
-        words.push(text.strip_prefix("dlopen failed: ").unwrap_or(&text).to_owned());
+        words.push(
+            text.strip_prefix("dlopen failed: ")
+                .unwrap_or(&text)
+                .to_owned(),
+        );
         cause = error.source();
     }
     (!words.is_empty()).then(|| words.join(": "))

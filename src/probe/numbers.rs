@@ -118,9 +118,7 @@ impl Precision {
     pub fn decode(self, bytes: &[u8]) -> f64 {
         let two = || u16::from_ne_bytes([bytes[0], bytes[1]]);
         f64::from(match self {
-            Self::Fp32 | Self::Tf32 => {
-                f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-            }
+            Self::Fp32 | Self::Tf32 => f32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
             Self::Fp16 => half_to_f32(two()),
             Self::Bf16 => f32::from_bits(u32::from(two()) << 16),
         })

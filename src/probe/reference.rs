@@ -140,7 +140,8 @@ impl Task<'_> {
 
     fn read(&self, tensor: &[f32], sizes: [usize; 4], at: [usize; 4]) -> f64 {
         let strides = self.layout.strides(sizes);
-        let place = at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2] + at[3] * strides[3];
+        let place =
+            at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2] + at[3] * strides[3];
         f64::from(tensor[place])
     }
 
@@ -231,7 +232,11 @@ mod tests {
 
     fn operands() -> [Vec<f32>; 3] {
         let fill = |seed, sizes| {
-            super::super::numbers::random(seed, count(sizes), super::super::numbers::Precision::Fp32)
+            super::super::numbers::random(
+                seed,
+                count(sizes),
+                super::super::numbers::Precision::Fp32,
+            )
         };
         [
             fill(1, SMALL.input()),
@@ -240,7 +245,12 @@ mod tests {
         ]
     }
 
-    fn whole(direction: Direction, layout: Layout, convolution: &Convolution, data: &[Vec<f32>; 3]) -> Vec<f64> {
+    fn whole(
+        direction: Direction,
+        layout: Layout,
+        convolution: &Convolution,
+        data: &[Vec<f32>; 3],
+    ) -> Vec<f64> {
         let operands = Operands {
             input: &data[0],
             filter: &data[1],
@@ -265,7 +275,10 @@ mod tests {
         };
         let data = [vec![1.0; 48], vec![1.0; 27], vec![1.0; 16]];
         let forward = whole(Direction::Forward, Layout::Nchw, &convolution, &data);
-        assert_eq!(forward[0], 12.0, "a corner sees four pixels of three channels");
+        assert_eq!(
+            forward[0], 12.0,
+            "a corner sees four pixels of three channels"
+        );
         assert_eq!(forward[1], 18.0);
         assert_eq!(forward[5], 27.0);
         let filter = whole(Direction::BackwardFilter, Layout::Nchw, &convolution, &data);
@@ -276,9 +289,8 @@ mod tests {
     #[test]
     fn directions_are_adjoint_in_both_layouts() {
         let data = operands();
-        let dot = |a: &[f64], b: &[f32]| -> f64 {
-            a.iter().zip(b).map(|(a, b)| a * f64::from(*b)).sum()
-        };
+        let dot =
+            |a: &[f64], b: &[f32]| -> f64 { a.iter().zip(b).map(|(a, b)| a * f64::from(*b)).sum() };
         for layout in [Layout::Nchw, Layout::Nhwc] {
             let [forward, back, filter] =
                 Direction::ALL.map(|direction| whole(direction, layout, &SMALL, &data));
@@ -292,7 +304,10 @@ mod tests {
     fn large_results_are_sampled_in_many_places() {
         let first = Convolution::FIRST_LAYER;
         let gradient = vec![0.5; count(first.output())];
-        let data = [vec![1.0; count(first.input())], vec![1.0; count(first.filter())]];
+        let data = [
+            vec![1.0; count(first.input())],
+            vec![1.0; count(first.filter())],
+        ];
         let operands = Operands {
             input: &data[0],
             filter: &data[1],

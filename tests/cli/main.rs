@@ -4,6 +4,9 @@ mod choosing;
 mod diagnosing;
 mod downloads;
 mod fake;
+#[cfg(target_os = "linux")]
+mod faults;
+mod fuzzing;
 mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
@@ -19,6 +22,10 @@ mod running;
 mod sandbox;
 mod server;
 mod shims;
+#[cfg(target_os = "linux")]
+mod space;
+#[cfg(target_os = "linux")]
+mod storm;
 mod verifying;
 #[cfg(windows)]
 mod windows;

@@ -59,7 +59,8 @@ struct Arrived {
     fetched: Fetched,
     offer: Offer,
     build: BuildId,
-    _lock: Lock,
+    /// Of the build and of the file: nobody else fetches it, `prune` does not remove it.
+    _locks: [Lock; 2],
 }
 
 impl Session<'_> {
@@ -128,12 +129,12 @@ impl Session<'_> {
             let needs = store.receipt(&build.folder())?.needs;
             return Ok(Begun::Present(build, needs));
         }
-        let (fetched, offer, build) = self.fetch_any(plan)?;
+        let (fetched, download, offer, build) = self.fetch_any(plan)?;
         Ok(Begun::Fetched(Box::new(Arrived {
             fetched,
             offer,
             build,
-            _lock: lock,
+            _locks: [lock, download],
         })))
     }
 
@@ -153,7 +154,7 @@ impl Session<'_> {
             fetched,
             offer,
             build,
-            _lock,
+            _locks,
         } = *arrived;
         let outcome = self.unpack_and_publish(&fetched, &offer, &build);
         self.clear_away(&fetched, outcome.as_ref().err());
@@ -186,11 +187,11 @@ impl Session<'_> {
         client: &Client,
         release: &Release,
         trust: Trust,
-    ) -> Result<(Fetched, Offer), Error> {
+    ) -> Result<(Fetched, Lock, Offer), Error> {
         let first_use = self.options.trust_on_first_use;
         let offer = self.sources.offer(client, release, trust, first_use)?;
-        let fetched = self.fetch_offer(client, &offer, &release.build().to_string())?;
-        Ok((fetched, offer))
+        let (fetched, lock) = self.fetch_offer(client, &offer, &release.build().to_string())?;
+        Ok((fetched, lock, offer))
     }
 
     pub(super) fn fetch_offer(
@@ -198,9 +199,16 @@ impl Session<'_> {
         client: &Client,
         offer: &Offer,
         what: &str,
-    ) -> Result<Fetched, Error> {
+    ) -> Result<(Fetched, Lock), Error> {
         let folder = self.ctx.store.downloads();
         fs::create_dir_all(&folder).map_err(IoError::at("create", &folder))?;
+        // `prune` and an install of the same file under another name keep off it until it has been unpacked.
+        let lock = self.ctx.store.lock(&offer.file, PATIENCE, || {
+            self.bars.note(format!(
+                "waiting for another cudnnm that uses {}",
+                offer.file
+            ));
+        })?;
         let free = host::disk::available(&folder);
         if let (Some(free), Some(size)) = (free, offer.size) {
             let there = fs::metadata(folder.join(format!("{}.part", offer.file)))
@@ -251,7 +259,7 @@ impl Session<'_> {
             }
             Event::StartedOver(why) => progress.note(format!("{why}: starting over")),
         })?;
-        Ok(fetched)
+        Ok((fetched, lock))
     }
 
     fn unpack_and_publish(

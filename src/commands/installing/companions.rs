@@ -166,7 +166,7 @@ impl Session<'_> {
             size: wheel.size,
         };
         let client = self.sources.client();
-        let fetched = self.fetch_offer(client, &offer, &expected.to_string())?;
+        let (fetched, _download) = self.fetch_offer(client, &offer, &expected.to_string())?;
         let outcome = self.publish_companion(&fetched, &offer, &expected);
         self.clear_away(&fetched, outcome.as_ref().err());
         outcome.map(|()| InstalledCompanion {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::acquire::{Installed, Origin};
 use super::{PATIENCE, Session};
+use crate::archive;
 use crate::commands::Error as CommandError;
 use crate::download;
 use crate::error::Error;
@@ -48,6 +49,9 @@ impl Session<'_> {
     ) -> Result<FromPath, Error> {
         let store = &self.ctx.store;
         let length = local::size(path);
+        if let Some(present) = self.present(path, claim, dry_run)? {
+            return Ok(present);
+        }
         self.check_space(path, length)?;
         let staging = store.stage("from")?;
         let shown = path.display().to_string();
@@ -118,6 +122,52 @@ impl Session<'_> {
         let published = self.publish(staging, &build.folder(), &receipt, self.options.force)?;
         let already = published == Published::AlreadyThere;
         Ok(outcome(already, (!already).then_some(origin)))
+    }
+
+    /// The build that this very archive became earlier. Only an archive of a name that was installed before is read for
+    /// that: any other one would be read twice.
+    fn present(
+        &self,
+        path: &Path,
+        claim: &Claim,
+        dry_run: bool,
+    ) -> Result<Option<FromPath>, Error> {
+        let store = &self.ctx.store;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if self.options.force || !path.is_file() {
+            return Ok(None);
+        }
+        let same_name: Vec<(BuildId, Receipt)> = store
+            .contents()?
+            .builds
+            .into_iter()
+            .filter_map(|build| Some((build, store.receipt(&build.folder()).ok()?)))
+            .filter(|(_, receipt)| receipt.file.as_deref() == Some(&*name))
+            .collect();
+        if same_name.is_empty() {
+            return Ok(None);
+        }
+        let (_, sha256) = archive::digest(path)?;
+        let found = same_name
+            .into_iter()
+            .find(|(_, receipt)| receipt.sha256.as_deref() == Some(&*sha256));
+        let Some((build, receipt)) = found else {
+            return Ok(None);
+        };
+        // Another wish than the first time's is looked at anew.
+        if settle(&name, build, claim)? != build {
+            return Ok(None);
+        }
+        Ok(Some(FromPath {
+            installed: Installed {
+                build,
+                already: true,
+                origin: None,
+                needs: receipt.needs,
+            },
+            file: receipt.file,
+            dry_run,
+        }))
     }
 
     fn known_by_digest(&self, sha256: &str) -> Option<BuildId> {

@@ -20,7 +20,7 @@ use crate::progress::Bars;
 use crate::selection::{self, Wish};
 use crate::settings::Settings;
 use crate::sources::{self, Offer, Server, Sources};
-use crate::store::{Store, Trust};
+use crate::store::{Lock, Store, Trust};
 use crate::version::{BuildId, VersionSpec};
 
 mod acquire;
@@ -264,7 +264,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn fetch_any(&self, plan: &Plan) -> Result<(download::Fetched, Offer, BuildId), Error> {
+    fn fetch_any(&self, plan: &Plan) -> Result<(download::Fetched, Lock, Offer, BuildId), Error> {
         let usable: Vec<&(Release, Trust)> = {
             let down = lock(&self.down);
             let up = |file: &&(Release, Trust)| !down.contains(&Server::of(&file.0.origin));
@@ -284,7 +284,7 @@ impl<'a> Session<'a> {
                 client.clone()
             };
             let error = match self.fetch(&client, release, *trust) {
-                Ok((fetched, offer)) => return Ok((fetched, offer, release.build())),
+                Ok((fetched, lock, offer)) => return Ok((fetched, lock, offer, release.build())),
                 Err(error) => error,
             };
             let Some((next, _)) = queue.peek().filter(|_| about_the_source(&error)) else {

@@ -11,9 +11,8 @@ use serde::Serialize;
 use crate::environment;
 use crate::manifest::Capability;
 use crate::probe::{
-    Api, Candidate, Compute, Direction, Effort, Ending, Event, Failed, FailedKind,
-    GpuFacts, Heard, Launch, Measured, Outcome, Precision, ROUNDS_INPUTS, Request, Shape, Unit,
-    fresh_seed,
+    Api, Candidate, Compute, Direction, Effort, Ending, Event, Failed, FailedKind, GpuFacts, Heard,
+    Launch, Measured, Outcome, Precision, ROUNDS_INPUTS, Request, Shape, Unit, fresh_seed,
 };
 use crate::version::{BuildId, CudaVersion, Flavour};
 
@@ -104,7 +103,11 @@ pub fn compute(
     let threads = build.version.major >= 9 && (jit || thoroughness == Thoroughness::Full);
     let effort = Effort {
         workspace: 1 << 30,
-        workers: if threads { cores.clamp(1, MOST_WORKERS) } else { 1 },
+        workers: if threads {
+            cores.clamp(1, MOST_WORKERS)
+        } else {
+            1
+        },
         ..match thoroughness {
             Thoroughness::Quick => Effort {
                 unit_ms: 60,
@@ -187,14 +190,20 @@ pub fn run(build: &BuildId, libraries: &Libraries, compute: &Compute, launch: &L
             parts: Vec::new(),
             strangers: Vec::new(),
             compute: Some(Compute {
-                units: left.iter().map(|unit| compute.units[*unit].clone()).collect(),
+                units: left
+                    .iter()
+                    .map(|unit| compute.units[*unit].clone())
+                    .collect(),
                 ceilings: compute.ceilings && told.ceilings.is_empty(),
                 effort,
                 ..compute.clone()
             }),
         };
         let launch = Launch {
-            limit: launch.limit.saturating_sub(started.elapsed()).max(Duration::from_secs(1)),
+            limit: launch
+                .limit
+                .saturating_sub(started.elapsed())
+                .max(Duration::from_secs(1)),
             ..*launch
         };
         let heard = launch.run(&request);
@@ -205,7 +214,10 @@ pub fn run(build: &BuildId, libraries: &Libraries, compute: &Compute, launch: &L
                 told.stopped = Some(stop(failed, sentence, &heard, build));
                 break;
             }
-            (Ending::Died { .. } | Ending::TimedOut | Ending::NotStarted { .. }, Some(sentence)) => sentence,
+            (
+                Ending::Died { .. } | Ending::TimedOut | Ending::NotStarted { .. },
+                Some(sentence),
+            ) => sentence,
         };
         if effort.workers > 1 && matches!(heard.ending, Ending::Died { .. }) {
             effort.workers = 1;
@@ -254,7 +266,11 @@ fn hear(heard: &Heard, units: &[usize], libraries: &Libraries, told: &mut Told) 
                 measured,
             } => {
                 let entry = told.measured.entry(units[*unit]).or_default();
-                let place = if *stand_in { &mut entry.1 } else { &mut entry.0 };
+                let place = if *stand_in {
+                    &mut entry.1
+                } else {
+                    &mut entry.0
+                };
                 *place = Some(measured.clone());
             }
             _ => {}
@@ -282,7 +298,9 @@ fn hint_from(words: &str, build: &BuildId) -> Option<String> {
         return Some(format!("cudnnm install --with-companions {build}"));
     }
     if words.contains("zlibwapi") {
-        return Some("cudnn needs zlibwapi.dll (from zlib123dllx64.zip) in a folder on PATH".to_owned());
+        return Some(
+            "cudnn needs zlibwapi.dll (from zlib123dllx64.zip) in a folder on PATH".to_owned(),
+        );
     }
     (words.contains("libcudnn_") || words.contains("cudnn_") && words.contains("64_")).then(|| {
         "a part of cuDNN is missing, or was found in another version: the layers above name it"
@@ -341,7 +359,10 @@ pub enum Outcomes {
 
 /// The rows of all that was asked, in its order; the other shape's after the one it stands in for.
 pub fn rows(compute: &Compute, told: &Told) -> Vec<Row> {
-    let generation = told.gpu.as_ref().map_or(u32::MAX, |gpu| gpu.capability.major);
+    let generation = told
+        .gpu
+        .as_ref()
+        .map_or(u32::MAX, |gpu| gpu.capability.major);
     let mut rows = Vec::new();
     for (number, unit) in compute.units.iter().enumerate() {
         let precision = unit.precision;
@@ -359,7 +380,10 @@ pub fn rows(compute: &Compute, told: &Told) -> Vec<Row> {
             None => (None, None),
             Some((first, other)) => (first.as_ref(), other.as_ref()),
         };
-        rows.push(first.map_or_else(|| empty(unit, Outcomes::NotRun), |measured| row(unit, measured)));
+        rows.push(first.map_or_else(
+            || empty(unit, Outcomes::NotRun),
+            |measured| row(unit, measured),
+        ));
         if let (Some(measured), Some(shape)) = (other, &compute.stand_in) {
             let unit = Unit {
                 shape: shape.clone(),
@@ -401,8 +425,12 @@ fn row(unit: &Unit, measured: &Measured) -> Row {
                 error,
                 not_finite,
                 other_layout,
-            } => row.wrong.push(wrong(name, *error, *not_finite, *other_layout)),
-            Outcome::Failed { message, advice, .. } => {
+            } => row
+                .wrong
+                .push(wrong(name, *error, *not_finite, *other_layout)),
+            Outcome::Failed {
+                message, advice, ..
+            } => {
                 if row.failed.is_empty() {
                     row.why = Some(message.clone());
                     row.hint.clone_from(advice);
@@ -425,7 +453,9 @@ fn row(unit: &Unit, measured: &Measured) -> Row {
         }) = measured.candidates.first()
         {
             row.result = Outcomes::Wrong;
-            row.why = Some(format!("the library's first choice, {name}, computes something else"));
+            row.why = Some(format!(
+                "the library's first choice, {name}, computes something else"
+            ));
         }
         return row;
     }
@@ -445,9 +475,7 @@ fn wrong(name: &str, error: Option<f64>, not_finite: usize, other_layout: bool) 
         return format!("{name} computes as if the tensors were in the other layout");
     }
     match (error, not_finite) {
-        (_, 1..) => format!(
-            "{name} left {not_finite} elements unwritten or infinite"
-        ),
+        (_, 1..) => format!("{name} left {not_finite} elements unwritten or infinite"),
         (Some(error), 0) => format!("{name} is off by {error:.1e} of the result's size"),
         (None, 0) => format!("{name} gave something that is no number"),
     }
@@ -489,12 +517,15 @@ fn shares(rows: &mut [Row], ceilings: &BTreeMap<String, f64>) {
     let Some(copy) = ceilings.get("copy").copied() else {
         return;
     };
-    let rate = |row: &Row| Some(row.unit.shape.convolution.operations() / (row.milliseconds? / 1e3));
+    let rate =
+        |row: &Row| Some(row.unit.shape.convolution.operations() / (row.milliseconds? / 1e3));
     // The library's own matrix product may be worse than its convolutions.
     let mut fastest = ceilings.clone();
     for row in rows.iter() {
         if let Some(rate) = rate(row) {
-            let entry = fastest.entry(row.unit.precision.name().to_owned()).or_insert(rate);
+            let entry = fastest
+                .entry(row.unit.precision.name().to_owned())
+                .or_insert(rate);
             *entry = entry.max(rate);
         }
     }
@@ -502,7 +533,8 @@ fn shares(rows: &mut [Row], ceilings: &BTreeMap<String, f64>) {
         let Some(milliseconds) = row.milliseconds else {
             continue;
         };
-        row.share = best_possible(&row.unit, copy, &fastest).map(|best| (best / milliseconds).min(1.0));
+        row.share =
+            best_possible(&row.unit, copy, &fastest).map(|best| (best / milliseconds).min(1.0));
     }
 }
 
@@ -636,7 +668,8 @@ fn nothing_right(build: &BuildId, rows: &[Row], told: &Told, findings: &mut Find
 
 fn slow(rows: &[Row], told: &Told, thoroughness: Thoroughness, findings: &mut Findings) {
     for row in rows {
-        let (Some(share), Some(milliseconds), Some(best)) = (row.share, row.milliseconds, &row.best)
+        let (Some(share), Some(milliseconds), Some(best)) =
+            (row.share, row.milliseconds, &row.best)
         else {
             continue;
         };
@@ -651,7 +684,9 @@ fn slow(rows: &[Row], told: &Told, thoroughness: Thoroughness, findings: &mut Fi
                 row.unit,
                 best,
                 time(milliseconds),
-                told.gpu.as_ref().map_or("the card", |gpu| gpu.name.as_str()),
+                told.gpu
+                    .as_ref()
+                    .map_or("the card", |gpu| gpu.name.as_str()),
                 time(milliseconds * share)
             ),
             hint,
@@ -710,7 +745,11 @@ pub fn lines(rows: &[Row]) -> Vec<String> {
                 cells.push(line);
             }
         }
-        lines.extend(crate::output::table(&cells).into_iter().map(|line| format!("  {line}")));
+        lines.extend(
+            crate::output::table(&cells)
+                .into_iter()
+                .map(|line| format!("  {line}")),
+        );
     }
     lines
 }

@@ -39,12 +39,18 @@ pub fn libraries(ctx: &Context, build: &BuildId) -> Libraries {
     // A part that has been deleted must be missed too.
     if let Ok(receipt) = ctx.store.receipt(&build.folder()) {
         let ending = format!(".so.{}", build.version.major);
-        let installed = receipt.files.iter().map(|file| &file.path).chain(receipt.links.keys());
+        let installed = receipt
+            .files
+            .iter()
+            .map(|file| &file.path)
+            .chain(receipt.links.keys());
         let libraries = installed.filter_map(|path| path.rsplit('/').next());
         let opened = libraries.filter(|name| {
             is_cudnn(Path::new(name)) && (name.ends_with(&ending) || name.ends_with(".dll"))
         });
-        found.parts.extend(opened.filter(|name| **name != main).map(str::to_owned));
+        found
+            .parts
+            .extend(opened.filter(|name| **name != main).map(str::to_owned));
     }
     for path in library_files(&folder) {
         let Ok(real) = dunce::canonicalize(&path) else {
@@ -139,7 +145,10 @@ pub fn layer(ctx: &Context, selected: &Selected) -> Layer {
                 .join(" and ")
         ),
     };
-    findings.layer(format!("{files}, {}, {intact}; {says}", size(receipt.size())))
+    findings.layer(format!(
+        "{files}, {}, {intact}; {says}",
+        size(receipt.size())
+    ))
 }
 
 fn damaged(damages: &[Damage], receipt: &Receipt, build: &BuildId, findings: &mut Findings) {
@@ -250,9 +259,7 @@ fn contents(
         Ok(None) => {}
         Err(error) => findings.fail(error.to_string(), None),
     }
-    let has_main = libraries
-        .join(environment::main_library(build))
-        .exists();
+    let has_main = libraries.join(environment::main_library(build)).exists();
     if !has_main && damages.is_empty() {
         findings.fail(
             format!("there is no {}", environment::main_library(build)),
@@ -276,9 +283,13 @@ fn version_of(name: &str, file: &mut File, binary: &Binary) -> Option<CudnnVersi
 fn fits(machine: Machine, platform: Platform) -> bool {
     matches!(
         (machine, platform),
-        (Machine::X64, Platform::LinuxX64 | Platform::WindowsX64 | Platform::MacX64)
-            | (Machine::Arm64, Platform::LinuxSbsa | Platform::LinuxJetson | Platform::WindowsArm64)
-            | (Machine::Ppc64le, Platform::LinuxPpc64le)
+        (
+            Machine::X64,
+            Platform::LinuxX64 | Platform::WindowsX64 | Platform::MacX64
+        ) | (
+            Machine::Arm64,
+            Platform::LinuxSbsa | Platform::LinuxJetson | Platform::WindowsArm64
+        ) | (Machine::Ppc64le, Platform::LinuxPpc64le)
     )
 }
 

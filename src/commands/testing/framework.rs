@@ -120,7 +120,9 @@ pub fn python(ctx: &Context, named: Option<&Path>) -> Result<PathBuf, Error> {
         ["python3", "python"]
     };
     process::find_program(OsStr::new(names[0]), path, &ctx.cwd)
-        .or_else(|error| process::find_program(OsStr::new(names[1]), path, &ctx.cwd).map_err(|_| error))
+        .or_else(|error| {
+            process::find_program(OsStr::new(names[1]), path, &ctx.cwd).map_err(|_| error)
+        })
         .map_err(Error::from)
 }
 
@@ -193,7 +195,10 @@ fn judge(
     };
     let mut sentence = match used {
         Used::Nothing => format!("{name} loaded no cuDNN"),
-        Used::Active => format!("{name} used the active {active} from {}", folder(&ours).display()),
+        Used::Active => format!(
+            "{name} used the active {active} from {}",
+            folder(&ours).display()
+        ),
         Used::Other => {
             let folder = folder(&others);
             let whose = if is_bundled(&folder) {
@@ -201,7 +206,10 @@ fn judge(
             } else {
                 answer
             };
-            format!("{name} used {whose}, not the active {active}: {}", folder.display())
+            format!(
+                "{name} used {whose}, not the active {active}: {}",
+                folder.display()
+            )
         }
         Used::Mixed => format!(
             "{name} mixed two cuDNNs: the active {active}, and {} from {}",
@@ -212,7 +220,9 @@ fn judge(
     match (&found.convolution, &found.trouble) {
         (Some(_), None) => sentence += "; its convolution ran on the GPU",
         (Some(_), Some(trouble)) => sentence += &format!("; a convolution ran, then {trouble}"),
-        (None, Some(trouble)) if found.not_run => sentence += &format!("; no convolution: {trouble}"),
+        (None, Some(trouble)) if found.not_run => {
+            sentence += &format!("; no convolution: {trouble}")
+        }
         (None, Some(trouble)) => sentence += &format!("; its convolution failed: {trouble}"),
         (None, None) => sentence += "; no convolution was run",
     }
@@ -225,9 +235,12 @@ fn judge(
 }
 
 fn is_bundled(folder: &Path) -> bool {
-    folder
-        .components()
-        .any(|part| matches!(part.as_os_str().to_str(), Some("site-packages" | "dist-packages")))
+    folder.components().any(|part| {
+        matches!(
+            part.as_os_str().to_str(),
+            Some("site-packages" | "dist-packages")
+        )
+    })
 }
 
 fn names(files: &[&PathBuf]) -> String {

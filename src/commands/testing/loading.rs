@@ -99,10 +99,14 @@ pub fn layer(build: &BuildId, libraries: &Libraries, heard: &Heard) -> (Layer, V
 
 /// The libraries that the child last saw in itself.
 pub fn loaded(heard: &Heard, libraries: &Libraries) -> Vec<Loaded> {
-    let last = heard.events.iter().rev().find_map(|told| match &told.event {
-        Event::Files { files } => Some(files.as_slice()),
-        _ => None,
-    });
+    let last = heard
+        .events
+        .iter()
+        .rev()
+        .find_map(|told| match &told.event {
+            Event::Files { files } => Some(files.as_slice()),
+            _ => None,
+        });
     last.unwrap_or_default()
         .iter()
         .map(|path| Loaded {
@@ -163,14 +167,21 @@ fn strangers(heard: &Heard, findings: &mut Findings) {
     let mut by_folder: BTreeMap<PathBuf, (Vec<String>, Option<CudnnVersion>)> = BTreeMap::new();
     for told in &heard.events {
         let Event::Stranger {
-            name, version, file, ..
+            name,
+            version,
+            file,
+            ..
         } = &told.event
         else {
             continue;
         };
         let folder = file
             .as_ref()
-            .and_then(|file| dunce::canonicalize(file).ok().or_else(|| Some(file.clone())))
+            .and_then(|file| {
+                dunce::canonicalize(file)
+                    .ok()
+                    .or_else(|| Some(file.clone()))
+            })
             .and_then(|file| file.parent().map(Path::to_owned))
             .unwrap_or_default();
         let entry = by_folder.entry(folder).or_default();

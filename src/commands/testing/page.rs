@@ -27,17 +27,25 @@ table { border-collapse: collapse; width: 100%; } th, td { text-align: left; pad
 /// The page.
 pub fn page(report: &Report) -> String {
     let lines = comparison(report);
-    let mut html = String::from("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>cuDNN versions compared</title>\n<style>");
+    let mut html = String::from(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>cuDNN versions compared</title>\n<style>",
+    );
     html += STYLE;
     html += "</style>\n</head>\n<body>\n<h1>cuDNN versions compared</h1>\n";
-    let gpu = report.gpu.as_ref().map_or("no GPU", |gpu| gpu.name.as_str());
+    let gpu = report
+        .gpu
+        .as_ref()
+        .map_or("no GPU", |gpu| gpu.name.as_str());
     let driver = report.driver_cuda.as_deref().unwrap_or("unknown");
-    push(&mut html, format_args!(
-        "<p>{}, driver for CUDA {}, {}. Each bar is the time of one run with the best algorithm or engine that the build offers: shorter is better.</p>\n",
-        escape(gpu),
-        escape(driver),
-        escape(&report.date)
-    ));
+    push(
+        &mut html,
+        format_args!(
+            "<p>{}, driver for CUDA {}, {}. Each bar is the time of one run with the best algorithm or engine that the build offers: shorter is better.</p>\n",
+            escape(gpu),
+            escape(driver),
+            escape(&report.date)
+        ),
+    );
     html += "<p><span class=\"key legacy\" style=\"margin-left:0\"></span>legacy API<span class=\"key graph\"></span>graph API";
     if report.framework.is_some() {
         html += "<span class=\"key own\"></span>a framework's own figure";
@@ -48,11 +56,14 @@ pub fn page(report: &Report) -> String {
     for line in &lines {
         if shape != Some(line.shape) {
             shape = Some(line.shape);
-            push(&mut html, format_args!(
-                "<h2>{}</h2>\n<p>{}</p>\n",
-                escape(&line.shape.name),
-                escape(&line.shape.convolution.to_string())
-            ));
+            push(
+                &mut html,
+                format_args!(
+                    "<h2>{}</h2>\n<p>{}</p>\n",
+                    escape(&line.shape.name),
+                    escape(&line.shape.convolution.to_string())
+                ),
+            );
         }
         chart(&mut html, report, line);
     }
@@ -64,12 +75,15 @@ fn summary(html: &mut String, report: &Report, lines: &[Line]) {
     html.push_str("<table>\n<tr><th>build</th><th>result</th><th>time, as a multiple of the fastest (mean)</th></tr>\n");
     for (build, mean) in report.builds.iter().zip(means(lines, report.builds.len())) {
         let mean = mean.map_or("-".to_owned(), |mean| format!("{mean:.2}"));
-        push(html, format_args!(
-            "<tr><td>{}</td><td>{}: {}</td><td>{mean}</td></tr>\n",
-            escape(&build.build),
-            build.layer.status.word(),
-            escape(&build.layer.summary)
-        ));
+        push(
+            html,
+            format_args!(
+                "<tr><td>{}</td><td>{}: {}</td><td>{mean}</td></tr>\n",
+                escape(&build.build),
+                build.layer.status.word(),
+                escape(&build.layer.summary)
+            ),
+        );
     }
     html.push_str("</table>\n");
 }
@@ -105,25 +119,42 @@ fn chart(html: &mut String, report: &Report, line: &Line) {
         return;
     };
     let slowest = times.fold(fastest, f64::max).min(fastest * LONGEST);
-    push(html, format_args!("<h3>{}</h3>\n<div class=\"bars\">\n", escape(&what)));
+    push(
+        html,
+        format_args!("<h3>{}</h3>\n<div class=\"bars\">\n", escape(&what)),
+    );
     for bar in bars {
         match bar {
-            Err(name) => push(html, format_args!(
-                "<div class=\"name\">{}</div><div class=\"track soft\">-</div>\n",
-                escape(name)
-            )),
+            Err(name) => push(
+                html,
+                format_args!(
+                    "<div class=\"name\">{}</div><div class=\"track soft\">-</div>\n",
+                    escape(name)
+                ),
+            ),
             Ok(bar) => {
                 // The longest bar leaves room for its figure.
                 let width = 80.0 * (bar.milliseconds / slowest).min(1.0);
-                let cut = if bar.milliseconds > slowest * 1.001 { " cut" } else { "" };
-                let best = if bar.milliseconds <= fastest { " fastest" } else { "" };
-                push(html, format_args!(
-                    "<div class=\"name\">{}</div><div class=\"track{best}\" title=\"{}\"><div class=\"bar {}{cut}\" style=\"width:{width:.1}%\"></div><span class=\"time\">{}</span></div>\n",
-                    escape(bar.name),
-                    escape(&bar.title),
-                    bar.class,
-                    computing::time(bar.milliseconds)
-                ));
+                let cut = if bar.milliseconds > slowest * 1.001 {
+                    " cut"
+                } else {
+                    ""
+                };
+                let best = if bar.milliseconds <= fastest {
+                    " fastest"
+                } else {
+                    ""
+                };
+                push(
+                    html,
+                    format_args!(
+                        "<div class=\"name\">{}</div><div class=\"track{best}\" title=\"{}\"><div class=\"bar {}{cut}\" style=\"width:{width:.1}%\"></div><span class=\"time\">{}</span></div>\n",
+                        escape(bar.name),
+                        escape(&bar.title),
+                        bar.class,
+                        computing::time(bar.milliseconds)
+                    ),
+                );
             }
         }
     }
