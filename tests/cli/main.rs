@@ -5,6 +5,8 @@ mod downloads;
 mod fake;
 mod importing;
 #[cfg(target_os = "linux")]
+mod gpu;
+#[cfg(target_os = "linux")]
 mod installing;
 mod libraries;
 mod manifests;
@@ -23,3 +25,5 @@ mod verifying;
 mod windows;
 #[cfg(windows)]
 mod windows_python;
+#[cfg(target_os = "linux")]
+mod testing;
