@@ -9,6 +9,8 @@ mod faults;
 mod fuzzing;
 mod importing;
 #[cfg(target_os = "linux")]
+mod gpu;
+#[cfg(target_os = "linux")]
 mod installing;
 mod libraries;
 mod manifests;
@@ -31,3 +33,5 @@ mod verifying;
 mod windows;
 #[cfg(windows)]
 mod windows_python;
+#[cfg(target_os = "linux")]
+mod testing;

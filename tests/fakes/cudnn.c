@@ -1,8 +1,9 @@
-/* A cuDNN that computes on the CPU, built in pieces as the real one is: with -DPART it is a sub-library that only knows its
- * version, without it is the main library, which opens sub-libraries by bare name and asks one for the version. -DVERSION is
+/* A cuDNN that computes on the CPU, built in pieces as the real one is: with -DPART=graph it is a sub-library that only knows
+ * its version, without it is the main library, which opens sub-libraries by bare name and asks one for the version. -DVERSION is
  * what cudnnGetVersion answers. FAKE_CUDNN makes it misbehave: "forward=5000" (a status), "forward=abort", "forward=crash",
  * "forward=hang", "forward=wrong", "forward=lazy" (the last element is not written), "forward=broken" (the kernel fails and
- * takes the context with it); the same for backward-data, backward-filter, create, plan, graph. */
+ * takes the context with it); the same for backward-data, backward-filter, create, plan, graph, and for threads: a plan that
+ * another thread than the first prepares. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #define API __declspec(dllexport)
 #else
 #include <dlfcn.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #define API
 #endif
@@ -22,6 +24,10 @@
 
 #ifdef PART
 API size_t fakeVersion(void) { return VERSION; }
+/* As the real parts have it: cudnn_graph_version is 0x091300 in 9.19.0. */
+#define NAME2(part) cudnn_##part##_version
+#define NAME(part) NAME2(part)
+API const int NAME(PART) = MAJOR << 16 | (VERSION % (MAJOR < 9 ? 1000 : 10000) / 100) << 8 | VERSION % 100;
 #else
 
 #if VERSION < 10000
@@ -372,6 +378,9 @@ API int cudnnBackendFinalize(void *descriptor) {
     case CONFIG: NEEDS({300, 15}); break;
     case PLAN: {
         NEEDS({400, 0}, {401, 15});
+#ifndef _WIN32
+        if (getpid() != (int)syscall(SYS_gettid)) misbehave("threads");
+#endif
         int status = misbehave("plan");
         if (status) return status;
         break;
