@@ -5,8 +5,10 @@
 
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use cudnnm::companion::CompanionId;
+use cudnnm::diagnosis::{self, Reference, saved};
 use cudnnm::download::Document;
 use cudnnm::manifest::{Facts, Releases, Texts, redistrib};
 use cudnnm::settings::Settings;
@@ -18,7 +20,7 @@ use cudnnm::{archive, binary, layout, project};
 /// A name, and what is tried with the bytes.
 pub type Parser = (&'static str, fn(&[u8]));
 
-pub const PARSERS: [Parser; 12] = [
+pub const PARSERS: [Parser; 13] = [
     ("spec", spec),
     ("version_file", version_file),
     ("manifest", manifest),
@@ -31,6 +33,7 @@ pub const PARSERS: [Parser; 12] = [
     ("receipt", receipt),
     ("settings", settings),
     ("binary", library),
+    ("doctor", doctor),
 ];
 
 fn text(bytes: &[u8]) -> String {
@@ -210,5 +213,45 @@ pub fn library(bytes: &[u8]) {
     if let Ok(Some(read)) = binary::read(&mut file) {
         let _ = binary::exports(&mut file, &read);
         let _ = binary::opened_names(&mut file, &read);
+    }
+}
+
+/// What `doctor --from` reads: the first byte says under which name the rest was saved.
+pub fn doctor(bytes: &[u8]) {
+    const NAMES: [&str; 11] = [
+        "nvidia-smi.txt",
+        "nvcc.txt",
+        "path.txt",
+        "where.txt",
+        "listing.txt",
+        "pip-freeze.txt",
+        "conda-list.txt",
+        "env.txt",
+        "error.txt",
+        "cudnn_version.h",
+        "notes.txt",
+    ];
+    static REFERENCE: OnceLock<Reference> = OnceLock::new();
+    let reference = REFERENCE.get_or_init(|| {
+        let none = Texts {
+            cuda: None,
+            gpus: None,
+            frameworks: None,
+        };
+        Reference::new(Facts::load(none).expect("the built-in manifests are right"))
+    });
+    let Some((first, content)) = bytes.split_first() else {
+        return;
+    };
+    let file = saved::SavedFile {
+        name: NAMES[usize::from(*first) % NAMES.len()].to_owned(),
+        bytes: content.to_vec(),
+        size: content.len() as u64,
+    };
+    let mut facts = saved::facts(&[file], reference);
+    diagnosis::complete(&mut facts);
+    for finding in diagnosis::diagnose(&facts) {
+        let known = |sign: &usize| *sign < facts.signs.len();
+        assert!(finding.explains.iter().all(known));
     }
 }

@@ -13,7 +13,8 @@ use crate::packages;
 
 const MUTATIONS: usize = 20_000;
 /// These write files, or build large tables: as many would take minutes.
-const SLOW: [(&str, usize); 4] = [
+const SLOW: [(&str, usize); 5] = [
+    ("doctor", 10),
     ("archive", 100),
     ("manifest", 10),
     ("facts", 10),
@@ -151,7 +152,7 @@ macro_rules! holds {
 }
 
 holds! {
-    spec version_file manifest facts redistrib index_json index_html member_names archive receipt settings binary
+    spec version_file manifest facts redistrib index_json index_html member_names archive receipt settings binary doctor
 }
 
 #[test]
