@@ -453,7 +453,7 @@ impl Reader<'_> {
                     Some(cudnn) => self.facts.pairs.push(GpuPair { gpu, cudnn }),
                     None => self.facts.gpus.push(gpu),
                 }
-            } else if let Some(_) = place {
+            } else if place.is_some() {
                 if let Ok(version) = cell(row, number).parse::<CudaVersion>() {
                     self.facts.toolkits.push(Toolkit {
                         version,

@@ -62,7 +62,7 @@ fn too_high(facts: &Facts, list: &SearchList, element: &str, findings: &mut Vec<
             .iter()
             .any(|other| order::same_folder(other.trim(), place))
     };
-    if below.iter().any(|place| covered(&place)) {
+    if below.iter().any(covered) {
         return;
     }
     let Some(right) = best(facts, list, element, &below) else {
