@@ -1,11 +1,11 @@
 //! What is wrong with the search path as a text, and with characters and length of the paths in it.
 
-use super::super::facts::{Facts, SearchKind, SearchList, View};
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::base_name;
-use super::super::signs::Meaning;
-use super::super::signs_with;
 use super::environment::concerns_cuda;
+use crate::diagnosis::facts::{Facts, SearchKind, SearchList, View};
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::library::base_name;
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::signs_with;
 
 /// The longest name among cuDNN's DLLs, `cudnn_engines_runtime_compiled64_9.dll`.
 const LONGEST_NAME: usize = 38;
