@@ -28,11 +28,17 @@ _cudnnm() {
             cudnnm,current)
                 cmd="cudnnm__subcmd__current"
                 ;;
+            cudnnm,doctor)
+                cmd="cudnnm__subcmd__doctor"
+                ;;
             cudnnm,env)
                 cmd="cudnnm__subcmd__env"
                 ;;
             cudnnm,exec)
                 cmd="cudnnm__subcmd__exec"
+                ;;
+            cudnnm,explain)
+                cmd="cudnnm__subcmd__explain"
                 ;;
             cudnnm,help)
                 cmd="cudnnm__subcmd__help"
@@ -88,11 +94,17 @@ _cudnnm() {
             cudnnm__subcmd__help,current)
                 cmd="cudnnm__subcmd__help__subcmd__current"
                 ;;
+            cudnnm__subcmd__help,doctor)
+                cmd="cudnnm__subcmd__help__subcmd__doctor"
+                ;;
             cudnnm__subcmd__help,env)
                 cmd="cudnnm__subcmd__help__subcmd__env"
                 ;;
             cudnnm__subcmd__help,exec)
                 cmd="cudnnm__subcmd__help__subcmd__exec"
+                ;;
+            cudnnm__subcmd__help,explain)
+                cmd="cudnnm__subcmd__help__subcmd__explain"
                 ;;
             cudnnm__subcmd__help,help)
                 cmd="cudnnm__subcmd__help__subcmd__help"
@@ -224,7 +236,7 @@ _cudnnm() {
 
     case "${cmd}" in
         cudnnm)
-            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec import list list-remote uninstall which env prelude prune venv verify shim compat manifest config completions help"
+            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec import list list-remote uninstall which env prelude prune venv verify shim doctor explain compat manifest config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -321,6 +333,32 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__doctor)
+            opts="-q -h --from --save --root --frameworks --facts --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --save)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --root)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__env)
             opts="-q -h --cudnn --shell --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -361,8 +399,22 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__explain)
+            opts="-q -h --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__help)
-            opts="install use current exec import list list-remote uninstall which env prelude prune venv verify shim compat manifest config completions help"
+            opts="install use current exec import list list-remote uninstall which env prelude prune venv verify shim doctor explain compat manifest config completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -431,6 +483,20 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__help__subcmd__env)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -446,6 +512,20 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help__subcmd__exec)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__explain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

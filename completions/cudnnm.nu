@@ -270,6 +270,30 @@ module completions {
   export extern "cudnnm shim help help" [
   ]
 
+  # Find out why cuDNN is not found, not the right one, or does not work
+  export extern "cudnnm doctor" [
+    --from: path              # Diagnose the outputs saved in this folder instead of this machine
+    --save: path              # Write what was found as a folder of small files, to attach to a report; personal names are replaced
+    --root: path              # Look at the system in this folder instead of the running one: a container's files, a mounted disk
+    --frameworks              # Also look at the copies that Python frameworks bring
+    --facts                   # Also print driver, GPUs and every cuDNN in search order
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  # Say what an error message of cuDNN, a loader or a framework means
+  export extern "cudnnm explain" [
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+    text?: string             # The message, a file that holds it, or - for standard input (the default)
+  ]
+
   # Tell what fits what: any of driver, GPU, CUDA, cuDNN and framework gives the rest
   export extern "cudnnm compat" [
     --driver: string          # A driver's version, like 531.14 or 535.104.05
@@ -436,6 +460,14 @@ module completions {
 
   # Show the launchers
   export extern "cudnnm help shim list" [
+  ]
+
+  # Find out why cuDNN is not found, not the right one, or does not work
+  export extern "cudnnm help doctor" [
+  ]
+
+  # Say what an error message of cuDNN, a loader or a framework means
+  export extern "cudnnm help explain" [
   ]
 
   # Tell what fits what: any of driver, GPU, CUDA, cuDNN and framework gives the rest

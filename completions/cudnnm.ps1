@@ -44,6 +44,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare installed builds with their receipts: missing, changed and added files, broken links')
             [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
+            [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Find out why cuDNN is not found, not the right one, or does not work')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Say what an error message of cuDNN, a loader or a framework means')
             [CompletionResult]::new('compat', 'compat', [CompletionResultType]::ParameterValue, 'Tell what fits what: any of driver, GPU, CUDA, cuDNN and framework gives the rest')
             [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
@@ -316,6 +318,31 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         'cudnnm;shim;help;help' {
             break
         }
+        'cudnnm;doctor' {
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'Diagnose the outputs saved in this folder instead of this machine')
+            [CompletionResult]::new('--save', '--save', [CompletionResultType]::ParameterName, 'Write what was found as a folder of small files, to attach to a report; personal names are replaced')
+            [CompletionResult]::new('--root', '--root', [CompletionResultType]::ParameterName, 'Look at the system in this folder instead of the running one: a container''s files, a mounted disk')
+            [CompletionResult]::new('--frameworks', '--frameworks', [CompletionResultType]::ParameterName, 'Also look at the copies that Python frameworks bring')
+            [CompletionResult]::new('--facts', '--facts', [CompletionResultType]::ParameterName, 'Also print driver, GPUs and every cuDNN in search order')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'cudnnm;explain' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
         'cudnnm;compat' {
             [CompletionResult]::new('--driver', '--driver', [CompletionResultType]::ParameterName, 'A driver''s version, like 531.14 or 535.104.05')
             [CompletionResult]::new('--gpu', '--gpu', [CompletionResultType]::ParameterName, 'A GPU''s name or compute capability, like "RTX 3060" or 8.6')
@@ -415,6 +442,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare installed builds with their receipts: missing, changed and added files, broken links')
             [CompletionResult]::new('shim', 'shim', [CompletionResultType]::ParameterValue, 'Manage launchers that run a program with its folder''s cuDNN, without typing `cudnnm exec`')
+            [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Find out why cuDNN is not found, not the right one, or does not work')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Say what an error message of cuDNN, a loader or a framework means')
             [CompletionResult]::new('compat', 'compat', [CompletionResultType]::ParameterValue, 'Tell what fits what: any of driver, GPU, CUDA, cuDNN and framework gives the rest')
             [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
@@ -485,6 +514,12 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;help;shim;list' {
+            break
+        }
+        'cudnnm;help;doctor' {
+            break
+        }
+        'cudnnm;help;explain' {
             break
         }
         'cudnnm;help;compat' {
