@@ -27,7 +27,11 @@ pub fn driver() -> PathBuf {
 
 /// Writes the libraries of a cuDNN into a folder: the main one, and these parts.
 pub fn libraries(folder: &Path, encoded: u64, parts: &[&str]) {
-    let major = if encoded < 10_000 { encoded / 1000 } else { encoded / 10_000 };
+    let major = if encoded < 10_000 {
+        encoded / 1000
+    } else {
+        encoded / 10_000
+    };
     fs::create_dir_all(folder).unwrap();
     let version = format!("-DVERSION={encoded}");
     let main = format!("libcudnn.so.{major}");
@@ -90,13 +94,18 @@ pub const PARTS_8: [&str; 3] = ["ops_infer", "cnn_infer", "cnn_train"];
 fn compiled(name: &str, source: &str, defines: &[&str]) -> PathBuf {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fakes").join(source);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fakes")
+        .join(source);
     let changed = fs::metadata(&source).unwrap().modified().unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("fakes")
         .join(format!("of {}", defines.join(" ").replace('/', "_")));
     let file = folder.join(name);
-    if fs::metadata(&file).and_then(|it| it.modified()).is_ok_and(|made| made > changed) {
+    if fs::metadata(&file)
+        .and_then(|it| it.modified())
+        .is_ok_and(|made| made > changed)
+    {
         return file;
     }
     fs::create_dir_all(&folder).unwrap();
@@ -112,7 +121,11 @@ fn compiled(name: &str, source: &str, defines: &[&str]) -> PathBuf {
         .args(["-Wl,-rpath,$ORIGIN", "-lm", "-ldl"])
         .output()
         .expect("a C compiler");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     fs::rename(&fresh, &file).unwrap();
     file
 }

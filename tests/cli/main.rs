@@ -7,9 +7,9 @@ mod fake;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fuzzing;
-mod importing;
 #[cfg(target_os = "linux")]
 mod gpu;
+mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
 mod libraries;
@@ -28,10 +28,10 @@ mod shims;
 mod space;
 #[cfg(target_os = "linux")]
 mod storm;
+#[cfg(target_os = "linux")]
+mod testing;
 mod verifying;
 #[cfg(windows)]
 mod windows;
 #[cfg(windows)]
 mod windows_python;
-#[cfg(target_os = "linux")]
-mod testing;

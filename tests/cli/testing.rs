@@ -29,12 +29,30 @@ fn reports(run: &Run, texts: &[&str]) {
 fn each_major_is_proven_through_every_api_it_has() {
     for (folder, parts, spec, gpu, count) in [
         (NINE, &PARTS_9[..], "9.1", "capability=90", 24),
-        ("cudnn-8.9.7.29-cuda12", &PARTS_8[..], "8.9", "capability=80", 24),
+        (
+            "cudnn-8.9.7.29-cuda12",
+            &PARTS_8[..],
+            "8.9",
+            "capability=80",
+            24,
+        ),
         // cuDNN 7 has the legacy API only and knows neither TF32 nor BF16.
-        ("cudnn-7.6.5.32-cuda10.2", &[][..], "7.6", "capability=70", 6),
+        (
+            "cudnn-7.6.5.32-cuda10.2",
+            &[][..],
+            "7.6",
+            "capability=70",
+            6,
+        ),
         // A card before Ampere multiplies in neither.
         (NINE, &PARTS_9[..], "9.1", "capability=75", 12),
-        ("cudnn-9.19.0.56-cuda13-jit", &["graph", "heuristic"][..], "9.19+jit", "capability=90", 12),
+        (
+            "cudnn-9.19.0.56-cuda13-jit",
+            &["graph", "heuristic"][..],
+            "9.19+jit",
+            "capability=90",
+            12,
+        ),
     ] {
         let mut sandbox = gpu::sandbox();
         sandbox.set("FAKE_CUDA", gpu);
@@ -69,7 +87,11 @@ fn the_document_says_what_the_report_says() {
     assert_eq!(rows.len(), 24);
     for row in rows {
         assert_eq!(row["result"], "right", "{row}");
-        let bound = if row["precision"] == "bf16" { 4e-3 } else { 1e-3 };
+        let bound = if row["precision"] == "bf16" {
+            4e-3
+        } else {
+            1e-3
+        };
         assert!(row["error"].as_f64().unwrap() < bound, "{row}");
     }
 }
@@ -81,7 +103,11 @@ fn without_a_driver_the_first_two_layers_are_reported() {
     let run = test(&sandbox, "9.1").exits(9);
     reports(
         &run,
-        &["files      ok", "loading    ok", "computing  not run  no NVIDIA driver"],
+        &[
+            "files      ok",
+            "loading    ok",
+            "computing  not run  no NVIDIA driver",
+        ],
     );
 }
 
@@ -106,10 +132,20 @@ fn what_does_not_fit_is_said_before_anything_is_computed() {
     for (state, texts) in [
         (
             "version=11080",
-            &["the driver runs CUDA 11.8 at most", "built for CUDA 12.1", "update the driver to 525"][..],
+            &[
+                "the driver runs CUDA 11.8 at most",
+                "built for CUDA 12.1",
+                "update the driver to 525",
+            ][..],
         ),
-        ("capability=35", &["compute capability 3.5", "made for 5.0 to 9.0"][..]),
-        ("capability=120", &["compute capability 12.0", "made for 5.0 to 9.0"][..]),
+        (
+            "capability=35",
+            &["compute capability 3.5", "made for 5.0 to 9.0"][..],
+        ),
+        (
+            "capability=120",
+            &["compute capability 12.0", "made for 5.0 to 9.0"][..],
+        ),
     ] {
         let mut sandbox = gpu::sandbox();
         sandbox.set("FAKE_CUDA", state);
@@ -136,19 +172,79 @@ fn force_computes_on_a_gpu_that_nobody_promised() {
 const MISBEHAVIOURS: [(&str, &[&str]); 12] = [
     (
         "create=abort",
-        &["SIGABRT", "while creating a cuDNN handle", "Could not load library libcublasLt.so.12", "install --with-companions"],
+        &[
+            "SIGABRT",
+            "while creating a cuDNN handle",
+            "Could not load library libcublasLt.so.12",
+            "install --with-companions",
+        ],
     ),
-    ("create=1001", &["`cudnnCreate` answered 1001 CUDNN_STATUS_NOT_INITIALIZED"]),
-    ("create=4004", &["CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED", "memory is full"]),
-    ("forward=crash", &["SIGSEGV", "first layer forward fp32 (legacy API)", "algorithm 1 IMPLICIT_PRECOMP_GEMM"]),
-    ("backward-filter=abort", &["SIGABRT", "first layer backward-filter fp32 (legacy API)"]),
-    ("forward=wrong", &["first layer forward fp32 (legacy API): wrong numbers", "other convolutions"]),
-    ("backward-data=lazy", &["backward-data", "left 1 elements unwritten"]),
-    ("forward=broken", &["CUDA_ERROR_ILLEGAL_ADDRESS", "while first layer forward fp32 (legacy API)"]),
-    ("forward=5000", &["`cudnnConvolutionForward` answered 5000 CUDNN_STATUS_EXECUTION_FAILED"]),
-    ("plan=4001", &["INTERNAL_ERROR_COMPILATION_FAILED", "NVRTC of another CUDA major"]),
-    ("plan=3008", &["NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "--with-companions"]),
-    ("graph=1002", &["CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH", "two cuDNN versions are in one process"]),
+    (
+        "create=1001",
+        &["`cudnnCreate` answered 1001 CUDNN_STATUS_NOT_INITIALIZED"],
+    ),
+    (
+        "create=4004",
+        &[
+            "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+            "memory is full",
+        ],
+    ),
+    (
+        "forward=crash",
+        &[
+            "SIGSEGV",
+            "first layer forward fp32 (legacy API)",
+            "algorithm 1 IMPLICIT_PRECOMP_GEMM",
+        ],
+    ),
+    (
+        "backward-filter=abort",
+        &["SIGABRT", "first layer backward-filter fp32 (legacy API)"],
+    ),
+    (
+        "forward=wrong",
+        &[
+            "first layer forward fp32 (legacy API): wrong numbers",
+            "other convolutions",
+        ],
+    ),
+    (
+        "backward-data=lazy",
+        &["backward-data", "left 1 elements unwritten"],
+    ),
+    (
+        "forward=broken",
+        &[
+            "CUDA_ERROR_ILLEGAL_ADDRESS",
+            "while first layer forward fp32 (legacy API)",
+        ],
+    ),
+    (
+        "forward=5000",
+        &["`cudnnConvolutionForward` answered 5000 CUDNN_STATUS_EXECUTION_FAILED"],
+    ),
+    (
+        "plan=4001",
+        &[
+            "INTERNAL_ERROR_COMPILATION_FAILED",
+            "NVRTC of another CUDA major",
+        ],
+    ),
+    (
+        "plan=3008",
+        &[
+            "NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING",
+            "--with-companions",
+        ],
+    ),
+    (
+        "graph=1002",
+        &[
+            "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",
+            "two cuDNN versions are in one process",
+        ],
+    ),
 ];
 
 #[test]
@@ -177,9 +273,16 @@ fn a_crash_costs_only_the_convolution_it_happened_in() {
 fn a_process_that_dies_in_several_threads_is_tried_with_one() {
     let mut sandbox = gpu::sandbox();
     sandbox.set("FAKE_CUDNN", "threads=crash");
-    gpu::build(&sandbox, "cudnn-9.19.0.56-cuda13-jit", &["graph", "heuristic"]);
+    gpu::build(
+        &sandbox,
+        "cudnn-9.19.0.56-cuda13-jit",
+        &["graph", "heuristic"],
+    );
     let run = test(&sandbox, "9.19").exits(0);
-    reports(&run, &["with several threads", "12 of 12 convolutions right"]);
+    reports(
+        &run,
+        &["with several threads", "12 of 12 convolutions right"],
+    );
 }
 
 #[test]
@@ -191,7 +294,13 @@ fn a_hang_is_ended() {
     let run = sandbox
         .cudnnm(["test", "--small", "--cudnn", "9.1", "--time-limit", "2"])
         .exits(1);
-    reports(&run, &["nothing happened any more", "first layer forward fp32 (legacy API)"]);
+    reports(
+        &run,
+        &[
+            "nothing happened any more",
+            "first layer forward fp32 (legacy API)",
+        ],
+    );
     assert!(started.elapsed() < Duration::from_secs(20));
 }
 
@@ -201,7 +310,10 @@ fn a_full_gpu_is_named() {
     sandbox.set("FAKE_CUDA", "memory=20000");
     gpu::build(&sandbox, NINE, &PARTS_9);
     let run = test(&sandbox, "9.1").exits(1);
-    reports(&run, &["CUDA_ERROR_OUT_OF_MEMORY", "end other programs that use it"]);
+    reports(
+        &run,
+        &["CUDA_ERROR_OUT_OF_MEMORY", "end other programs that use it"],
+    );
 }
 
 #[test]
@@ -217,7 +329,16 @@ fn every_status_has_its_name_in_the_report() {
         (
             90_100,
             &PARTS_9[..],
-            [1001..=1008, 2000..=2012, 3000..=3014, 4000..=4006, 5000..=5004].into_iter().flatten().collect(),
+            [
+                1001..=1008,
+                2000..=2012,
+                3000..=3014,
+                4000..=4006,
+                5000..=5004,
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
         ),
     ] {
         let major = if encoded < 10_000 { 8 } else { 9 };
@@ -230,7 +351,10 @@ fn every_status_has_its_name_in_the_report() {
             let path = std::env::join_paths([folder, gpu::driver()]).unwrap();
             sandbox.set("LD_LIBRARY_PATH", path);
             let run = sandbox
-                .cudnnm(["__probe".to_owned(), request(&format!("libcudnn.so.{major}"))])
+                .cudnnm([
+                    "__probe".to_owned(),
+                    request(&format!("libcudnn.so.{major}")),
+                ])
                 .exits(0);
             let name = status::cudnn(number, major);
             assert!(name.starts_with("CUDNN_STATUS_"), "{number} is {name}");
@@ -289,9 +413,19 @@ fn a_part_of_another_version_is_named_with_both() {
     let run = damaged(|lib, sandbox| {
         let other = sandbox.path("other");
         gpu::libraries(&other, 90_200, &PARTS_9);
-        fs::copy(other.join("libcudnn_cnn.so.9"), lib.join("libcudnn_cnn.so.9")).unwrap();
+        fs::copy(
+            other.join("libcudnn_cnn.so.9"),
+            lib.join("libcudnn_cnn.so.9"),
+        )
+        .unwrap();
     });
-    reports(&run, &["libcudnn_cnn.so.9 is of cuDNN 9.2.0, not 9.1.0", "they say 9.1.0 and 9.2.0"]);
+    reports(
+        &run,
+        &[
+            "libcudnn_cnn.so.9 is of cuDNN 9.2.0, not 9.1.0",
+            "they say 9.1.0 and 9.2.0",
+        ],
+    );
 }
 
 #[test]
@@ -301,7 +435,14 @@ fn a_truncated_part_is_named() {
         let bytes = fs::read(&file).unwrap();
         fs::write(&file, &bytes[..bytes.len() / 3]).unwrap();
     });
-    reports(&run, &["lib/libcudnn_graph.so.9 has", "instead of", "loading    FAILED"]);
+    reports(
+        &run,
+        &[
+            "lib/libcudnn_graph.so.9 has",
+            "instead of",
+            "loading    FAILED",
+        ],
+    );
 }
 
 #[test]
@@ -312,13 +453,23 @@ fn a_32_bit_library_is_named() {
         (bytes[4], bytes[18]) = (1, 3);
         fs::write(&file, bytes).unwrap();
     });
-    reports(&run, &["libcudnn.so.9 is for 32-bit x86, not for linux-x86_64", "wrong ELF class"]);
+    reports(
+        &run,
+        &[
+            "libcudnn.so.9 is for 32-bit x86, not for linux-x86_64",
+            "wrong ELF class",
+        ],
+    );
 }
 
 #[test]
 fn headers_of_another_version_are_named() {
     let run = damaged(|lib, _| {
-        let header = lib.parent().unwrap().join("include").join("cudnn_version.h");
+        let header = lib
+            .parent()
+            .unwrap()
+            .join("include")
+            .join("cudnn_version.h");
         let text = "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 2\n#define CUDNN_PATCHLEVEL 0\n";
         fs::write(header, text).unwrap();
     });
@@ -333,9 +484,19 @@ fn versions_are_compared_side_by_side_and_on_a_page() {
     let page = sandbox.path("bench.html");
     let page = page.to_str().unwrap();
     let run = sandbox
-        .cudnnm(["bench", "8.9.7", "9.1", "--quick", "--small", "--html", page])
+        .cudnnm([
+            "bench", "8.9.7", "9.1", "--quick", "--small", "--html", page,
+        ])
         .exits(0);
-    reports(&run, &["8.9.7.29+cuda12", "9.1.0.70+cuda12", "backward-filter", " *"]);
+    reports(
+        &run,
+        &[
+            "8.9.7.29+cuda12",
+            "9.1.0.70+cuda12",
+            "backward-filter",
+            " *",
+        ],
+    );
     let html = fs::read_to_string(page).unwrap();
     assert_eq!(html.matches("class=\"bar ").count(), 24, "{html}");
     assert!(!html.contains("http"), "it needs nothing from elsewhere");
@@ -372,12 +533,19 @@ fn a_framework_tells_whose_cudnn_it_used_by_itself_and_under_exec() {
     let mut sandbox = gpu::sandbox();
     let root = gpu::build(&sandbox, NINE, &PARTS_9);
     let site = sandbox.path("venv").join("lib").join("site-packages");
-    gpu::libraries(&site.join("nvidia").join("cudnn").join("lib"), 91_400, &PARTS_9);
+    gpu::libraries(
+        &site.join("nvidia").join("cudnn").join("lib"),
+        91_400,
+        &PARTS_9,
+    );
     fs::create_dir_all(site.join("torch")).unwrap();
     fs::write(site.join("torch").join("__init__.py"), TORCH).unwrap();
     sandbox.set("PYTHONPATH", &site);
     let run = sandbox.cudnnm(["test", "--small", "--cudnn", "9.1", "--framework", "torch"]);
-    let own = format!("under exec: torch used the active 9.1.0 from {}", root.join("lib").display());
+    let own = format!(
+        "under exec: torch used the active 9.1.0 from {}",
+        root.join("lib").display()
+    );
     reports(
         &run,
         &[
@@ -400,10 +568,19 @@ fn bisect_finds_the_first_bad_version() {
     ] {
         gpu::build(&sandbox, folder, &PARTS_9);
     }
-    let good_until = |version: &str| format!("case $CUDNNM_ACTIVE in {version}) exit 0 ;; *) exit 3 ;; esac");
+    let good_until =
+        |version: &str| format!("case $CUDNNM_ACTIVE in {version}) exit 0 ;; *) exit 3 ;; esac");
     for (range, script, answer) in [
-        ("9.1..9.4", good_until("9.1.*|9.2.*"), "9.3.0.75+cuda12 is the first bad version\n"),
-        ("9.4..9.1", good_until("9.4.*"), "9.3.0.75+cuda12 is the first bad version\n"),
+        (
+            "9.1..9.4",
+            good_until("9.1.*|9.2.*"),
+            "9.3.0.75+cuda12 is the first bad version\n",
+        ),
+        (
+            "9.4..9.1",
+            good_until("9.4.*"),
+            "9.3.0.75+cuda12 is the first bad version\n",
+        ),
     ] {
         let run = sandbox
             .cudnnm(["bisect", range, "--", "sh", "-c", &script])
