@@ -1,5 +1,11 @@
 //! The real program in a sandbox: a store, a home and a project folder of its own, cleaned variables, no network.
 
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a skipped part of a test must be seen"
+)]
+
 mod choosing;
 mod diagnosing;
 mod downloads;
