@@ -63,11 +63,29 @@ class _CudnnmPrelude(object):
                     self.kept.append(ctypes.CDLL(library, **options))
                 except OSError as error:
                     failure = failure or error
+            if not _WINDOWS:
+                self.stand_in(ctypes)
         except Exception as error:
             failure = error
         if failure is not None:
             _cudnnm_say("could not open cuDNN %s before importing %s: %s" % (self.name, framework, failure))
         return failure is None
+
+    def stand_in(self, ctypes):
+        """torch and JAX also open the front door of their own wheel by absolute path, which would lie in memory beside
+        ours. Whatever the active build has under that name is opened in its place."""
+        plain = ctypes.CDLL.__init__
+        folder = self.folder
+
+        def opened(library, name=None, *args, **options):
+            text = os.fspath(name) if hasattr(name, "__fspath__") else name
+            if isinstance(text, str) and os.path.basename(text).startswith("libcudnn"):
+                ours = os.path.join(folder, os.path.basename(text))
+                if os.path.isfile(ours):
+                    name = ours
+            plain(library, name, *args, **options)
+
+        ctypes.CDLL.__init__ = opened
 
     def libraries(self):
         """The main library; on Windows every part before it, because parts are looked up by bare name there."""

@@ -132,6 +132,33 @@ fn a_framework_gets_the_active_build_before_its_bundled_one() {
     );
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_framework_that_opens_its_own_copy_by_path_gets_the_active_one_alone() {
+    let sandbox = Sandbox::new();
+    let build = fake::build(&sandbox, JIT);
+    // As torch 2.11 and JAX do: the wheel's own front door, opened by its absolute path.
+    let site = sandbox.path("site");
+    let package = site.join("jax");
+    fake::library(&package, 9, 91002);
+    let init = "import ctypes, os, pathlib\nhere = pathlib.Path(__file__).parent\n\
+        library = ctypes.cdll.LoadLibrary(str(here / 'libcudnn.so.9'))\n\
+        print(library.cudnnGetVersion(), ctypes.CDLL(os.path.join(here, 'libcudnn.so.9')).cudnnGetVersion())\n";
+    fs::write(package.join("__init__.py"), init).unwrap();
+    let code = format!("import sys; sys.path.insert(0, {site:?}); import jax; {LOAD}");
+    let python = python();
+    let run = exec(
+        &sandbox,
+        ["--cudnn", "9", python.to_str().unwrap(), "-c", &code],
+    )
+    .success();
+    let file = build.join("lib").join("libcudnn.so.9");
+    assert_eq!(
+        run.stdout,
+        format!("91900 91900\n91900\n{}\n", file.display())
+    );
+}
+
 #[test]
 fn a_program_that_is_not_python_finds_it_too() {
     let sandbox = Sandbox::new();
