@@ -107,7 +107,7 @@ fn same_content(a: &Path, b: &Path) -> io::Result<bool> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::super::{Package, RECEIPT, Receipt, Trust};
     use super::*;
@@ -128,7 +128,6 @@ mod tests {
         fs::write(path, content).unwrap();
     }
 
-    #[cfg(unix)]
     fn names(path: &Path) -> u64 {
         std::os::unix::fs::MetadataExt::nlink(&path.metadata().unwrap())
     }
@@ -164,7 +163,6 @@ mod tests {
         saved
     }
 
-    #[cfg(unix)]
     #[test]
     fn equal_files_become_one_and_others_stay() {
         let folder = tempfile::tempdir().unwrap();
@@ -199,7 +197,6 @@ mod tests {
         );
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_digest_alone_is_not_believed() {
         let folder = tempfile::tempdir().unwrap();
