@@ -16,6 +16,15 @@ _cudnnm() {
             ",$1")
                 cmd="cudnnm"
                 ;;
+            cudnnm,__probe)
+                cmd="cudnnm__subcmd____probe"
+                ;;
+            cudnnm,bench)
+                cmd="cudnnm__subcmd__bench"
+                ;;
+            cudnnm,bisect)
+                cmd="cudnnm__subcmd__bisect"
+                ;;
             cudnnm,compat)
                 cmd="cudnnm__subcmd__compat"
                 ;;
@@ -67,6 +76,9 @@ _cudnnm() {
             cudnnm,shim)
                 cmd="cudnnm__subcmd__shim"
                 ;;
+            cudnnm,test)
+                cmd="cudnnm__subcmd__test"
+                ;;
             cudnnm,uninstall)
                 cmd="cudnnm__subcmd__uninstall"
                 ;;
@@ -81,6 +93,15 @@ _cudnnm() {
                 ;;
             cudnnm,which)
                 cmd="cudnnm__subcmd__which"
+                ;;
+            cudnnm__subcmd__help,__probe)
+                cmd="cudnnm__subcmd__help__subcmd____probe"
+                ;;
+            cudnnm__subcmd__help,bench)
+                cmd="cudnnm__subcmd__help__subcmd__bench"
+                ;;
+            cudnnm__subcmd__help,bisect)
+                cmd="cudnnm__subcmd__help__subcmd__bisect"
                 ;;
             cudnnm__subcmd__help,compat)
                 cmd="cudnnm__subcmd__help__subcmd__compat"
@@ -132,6 +153,9 @@ _cudnnm() {
                 ;;
             cudnnm__subcmd__help,shim)
                 cmd="cudnnm__subcmd__help__subcmd__shim"
+                ;;
+            cudnnm__subcmd__help,test)
+                cmd="cudnnm__subcmd__help__subcmd__test"
                 ;;
             cudnnm__subcmd__help,uninstall)
                 cmd="cudnnm__subcmd__help__subcmd__uninstall"
@@ -245,8 +269,66 @@ _cudnnm() {
 
     case "${cmd}" in
         cudnnm)
-            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec import list list-remote uninstall which env prelude prune venv verify shim doctor explain compat manifest config completions help"
+            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec import list list-remote uninstall which env prelude test bench bisect prune venv verify shim doctor explain compat manifest config completions __probe help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd____probe)
+            opts="-q -h --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__bench)
+            opts="-q -h --html --quick --full --framework --python --force --time-limit --json --small --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --framework)
+                    COMPREPLY=($(compgen -W "torch tensorflow onnxruntime jax cupy ctranslate2" -- "${cur}"))
+                    return 0
+                    ;;
+                --python)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__bisect)
+            opts="-q -h --install --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -423,8 +505,50 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help)
-            opts="install use current exec import list list-remote uninstall which env prelude prune venv verify shim doctor explain compat manifest config completions help"
+            opts="install use current exec import list list-remote uninstall which env prelude test bench bisect prune venv verify shim doctor explain compat manifest config completions __probe help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd____probe)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__bisect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -747,6 +871,20 @@ _cudnnm() {
         cudnnm__subcmd__help__subcmd__shim__subcmd__remove)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__test)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1097,12 +1235,16 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__prune)
-            opts="-q -h --unused --dry-run --json --quiet --offline --no-progress --help"
+            opts="-q -h --unused --older-than --dry-run --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --older-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1229,6 +1371,36 @@ _cudnnm() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__test)
+            opts="-q -h --cudnn --full --framework --python --force --time-limit --json --small --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cudnn)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --framework)
+                    COMPREPLY=($(compgen -W "torch tensorflow onnxruntime jax cupy ctranslate2" -- "${cur}"))
+                    return 0
+                    ;;
+                --python)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

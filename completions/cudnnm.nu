@@ -151,9 +151,63 @@ module completions {
     --help(-h)                # Print help
   ]
 
+  def "nu-complete cudnnm test framework" [] {
+    [ "torch" "tensorflow" "onnxruntime" "jax" "cupy" "ctranslate2" ]
+  }
+
+  # Prove that the selected cuDNN is complete, is the one that loads, and computes right on the GPU
+  export extern "cudnnm test" [
+    --cudnn: string           # Use this version instead of the project's
+    --full                    # Try every algorithm and engine on every shape (minutes)
+    --framework: string@"nu-complete cudnnm test framework" # Also show what this framework loads for a convolution, by itself and under exec
+    --python: path            # The framework's Python
+    --force                   # Compute although this cuDNN is not made for this GPU
+    --time-limit: string      # End the GPU part after so many seconds (60; with --full 900)
+    --json                    # One JSON document
+    --small                   # A first layer that a processor computes in a blink, and no ceilings: for driving the command without a GPU
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete cudnnm bench framework" [] {
+    [ "torch" "tensorflow" "onnxruntime" "jax" "cupy" "ctranslate2" ]
+  }
+
+  # Run the same convolutions with several installed versions and compare their times
+  export extern "cudnnm bench" [
+    --html: path              # Also write a page with bars
+    --quick                   # Only the first layer, and few candidates of each (seconds)
+    --full                    # Try every algorithm and engine (minutes for each build)
+    --framework: string@"nu-complete cudnnm bench framework" # Also show what this framework itself reaches with the cuDNN it uses by itself (torch only)
+    --python: path            # The framework's Python
+    --force                   # Compute although a cuDNN is not made for this GPU
+    --time-limit: string      # End a build's part after so many seconds (300; with --full 1800)
+    --json                    # One JSON document
+    --small                   # A first layer that a processor computes in a blink, and no ceilings: for driving the command without a GPU
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+    ...specs: string          # Builds to compare; without any, the selected one
+  ]
+
+  # Find the first cuDNN version with which a command that succeeded begins to fail
+  export extern "cudnnm bisect" [
+    --install                 # Also take published versions, and install each that is needed
+    --json                    # One JSON document; what the command says goes to stderr
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    range: string             # From a good version to a bad one; either may be the newer
+  ]
+
   # Give back space: partial downloads, kept archives, leftovers, companions that no build needs
   export extern "cudnnm prune" [
     --unused                  # Also remove builds that neither a project known from `cudnnm use` nor the default selects
+    --older-than: string      # Only downloads not touched, and with --unused only builds installed, longer ago than this: 12h, 30d, 8w
     --dry-run                 # Only say what would be removed
     --json                    # One JSON document
     --quiet(-q)               # Say only what was asked for, and errors
@@ -394,6 +448,15 @@ module completions {
     shell: string@"nu-complete cudnnm completions shell" # The shell
   ]
 
+  # Load a cuDNN and compute with it (started by `test` and `bench`)
+  export extern "cudnnm __probe" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    request: string           # What to do, as JSON
+  ]
+
   # Print this message or the help of the given subcommand(s)
   export extern "cudnnm help" [
   ]
@@ -440,6 +503,18 @@ module completions {
 
   # Print Python code that makes the selected cuDNN win, to paste before the first import
   export extern "cudnnm help prelude" [
+  ]
+
+  # Prove that the selected cuDNN is complete, is the one that loads, and computes right on the GPU
+  export extern "cudnnm help test" [
+  ]
+
+  # Run the same convolutions with several installed versions and compare their times
+  export extern "cudnnm help bench" [
+  ]
+
+  # Find the first cuDNN version with which a command that succeeded begins to fail
+  export extern "cudnnm help bisect" [
   ]
 
   # Give back space: partial downloads, kept archives, leftovers, companions that no build needs
@@ -512,6 +587,10 @@ module completions {
 
   # Print the completion script for a shell
   export extern "cudnnm help completions" [
+  ]
+
+  # Load a cuDNN and compute with it (started by `test` and `bench`)
+  export extern "cudnnm help __probe" [
   ]
 
   # Print this message or the help of the given subcommand(s)

@@ -40,6 +40,9 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('which', 'which', [CompletionResultType]::ParameterValue, 'Show the path of a file of the selected cuDNN; of its main library when no file is named')
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
             [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
+            [CompletionResult]::new('test', 'test', [CompletionResultType]::ParameterValue, 'Prove that the selected cuDNN is complete, is the one that loads, and computes right on the GPU')
+            [CompletionResult]::new('bench', 'bench', [CompletionResultType]::ParameterValue, 'Run the same convolutions with several installed versions and compare their times')
+            [CompletionResult]::new('bisect', 'bisect', [CompletionResultType]::ParameterValue, 'Find the first cuDNN version with which a command that succeeded begins to fail')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare installed builds with their receipts: missing, changed and added files, broken links')
@@ -50,6 +53,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
+            [CompletionResult]::new('__probe', '__probe', [CompletionResultType]::ParameterValue, 'Load a cuDNN and compute with it (started by `test` and `bench`)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -194,7 +198,54 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'cudnnm;test' {
+            [CompletionResult]::new('--cudnn', '--cudnn', [CompletionResultType]::ParameterName, 'Use this version instead of the project''s')
+            [CompletionResult]::new('--framework', '--framework', [CompletionResultType]::ParameterName, 'Also show what this framework loads for a convolution, by itself and under exec')
+            [CompletionResult]::new('--python', '--python', [CompletionResultType]::ParameterName, 'The framework''s Python')
+            [CompletionResult]::new('--time-limit', '--time-limit', [CompletionResultType]::ParameterName, 'End the GPU part after so many seconds (60; with --full 900)')
+            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Try every algorithm and engine on every shape (minutes)')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Compute although this cuDNN is not made for this GPU')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('--small', '--small', [CompletionResultType]::ParameterName, 'A first layer that a processor computes in a blink, and no ceilings: for driving the command without a GPU')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'cudnnm;bench' {
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Also write a page with bars')
+            [CompletionResult]::new('--framework', '--framework', [CompletionResultType]::ParameterName, 'Also show what this framework itself reaches with the cuDNN it uses by itself (torch only)')
+            [CompletionResult]::new('--python', '--python', [CompletionResultType]::ParameterName, 'The framework''s Python')
+            [CompletionResult]::new('--time-limit', '--time-limit', [CompletionResultType]::ParameterName, 'End a build''s part after so many seconds (300; with --full 1800)')
+            [CompletionResult]::new('--quick', '--quick', [CompletionResultType]::ParameterName, 'Only the first layer, and few candidates of each (seconds)')
+            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Try every algorithm and engine (minutes for each build)')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Compute although a cuDNN is not made for this GPU')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('--small', '--small', [CompletionResultType]::ParameterName, 'A first layer that a processor computes in a blink, and no ceilings: for driving the command without a GPU')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'cudnnm;bisect' {
+            [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Also take published versions, and install each that is needed')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document; what the command says goes to stderr')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'cudnnm;prune' {
+            [CompletionResult]::new('--older-than', '--older-than', [CompletionResultType]::ParameterName, 'Only downloads not touched, and with --unused only builds installed, longer ago than this: 12h, 30d, 8w')
             [CompletionResult]::new('--unused', '--unused', [CompletionResultType]::ParameterName, 'Also remove builds that neither a project known from `cudnnm use` nor the default selects')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Only say what would be removed')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
@@ -448,6 +499,15 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'cudnnm;__probe' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'cudnnm;help' {
             [CompletionResult]::new('install', 'install', [CompletionResultType]::ParameterValue, 'Install cuDNN versions into the store, from NVIDIA''s server, the Python index or a file')
             [CompletionResult]::new('use', 'use', [CompletionResultType]::ParameterValue, 'Choose the cuDNN of this project: writes .cudnn-version into the current folder')
@@ -460,6 +520,9 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('which', 'which', [CompletionResultType]::ParameterValue, 'Show the path of a file of the selected cuDNN; of its main library when no file is named')
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
             [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
+            [CompletionResult]::new('test', 'test', [CompletionResultType]::ParameterValue, 'Prove that the selected cuDNN is complete, is the one that loads, and computes right on the GPU')
+            [CompletionResult]::new('bench', 'bench', [CompletionResultType]::ParameterValue, 'Run the same convolutions with several installed versions and compare their times')
+            [CompletionResult]::new('bisect', 'bisect', [CompletionResultType]::ParameterValue, 'Find the first cuDNN version with which a command that succeeded begins to fail')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare installed builds with their receipts: missing, changed and added files, broken links')
@@ -470,6 +533,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
+            [CompletionResult]::new('__probe', '__probe', [CompletionResultType]::ParameterValue, 'Load a cuDNN and compute with it (started by `test` and `bench`)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -504,6 +568,15 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;help;prelude' {
+            break
+        }
+        'cudnnm;help;test' {
+            break
+        }
+        'cudnnm;help;bench' {
+            break
+        }
+        'cudnnm;help;bisect' {
             break
         }
         'cudnnm;help;prune' {
@@ -566,6 +639,9 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;help;completions' {
+            break
+        }
+        'cudnnm;help;__probe' {
             break
         }
         'cudnnm;help;help' {

@@ -39,6 +39,7 @@ use budget::Budget;
 use claims::Claims;
 pub use error::Error;
 use identity::Evidence;
+pub use identity::header_version;
 use intake::{CHUNK, Haul, Intake, Rule, Taken, hex};
 use kind::Kind;
 

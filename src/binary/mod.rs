@@ -12,7 +12,7 @@ mod elf;
 mod pe;
 mod strings;
 
-pub use strings::opened_names;
+pub use strings::{opened_names, opened_parts};
 
 /// The longest name or string that is believed.
 const MAX_STRING: usize = 1024;
@@ -163,6 +163,26 @@ pub fn returned_numbers(
         .filter(|window| window[0] == MOV_EAX)
         .map(|window| u32_at(window, 1))
         .collect())
+}
+
+/// The 32-bit constant that a Linux library exports under this name.
+///
+/// # Errors
+///
+/// When reading fails or a table makes no sense.
+pub fn constant(
+    file: &mut (impl Read + Seek),
+    binary: &Binary,
+    name: &str,
+) -> Result<Option<u32>, Error> {
+    let Exports::Elf(exports) = &binary.exports else {
+        return Ok(None);
+    };
+    // What lies at the symbol's address is read the same way, be it code or a number.
+    let bytes = exports.code(&mut Source::new(file)?, name)?;
+    Ok(bytes
+        .filter(|bytes| bytes.len() >= 4)
+        .map(|bytes| u32_at(&bytes, 0)))
 }
 
 /// 64-bit little-endian Mach-O: only the processor is read.

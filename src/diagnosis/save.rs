@@ -103,8 +103,8 @@ fn replaced(text: &str, name: &str, substitute: &str, any_case: bool) -> String 
         let (start, end) = (from + found, from + found + needle.len());
         let before = haystack[..start].chars().next_back();
         let after = haystack[end..].chars().next();
-        let whole = !(before.is_some_and(is_word) && needle.starts_with(is_word))
-            && !after.is_some_and(is_word);
+        let joined_before = needle.starts_with(is_word) && before.is_some_and(is_word);
+        let whole = !joined_before && !after.is_some_and(is_word);
         out.push_str(&text[from..start]);
         out.push_str(if whole { substitute } else { &text[start..end] });
         from = end;

@@ -19,6 +19,11 @@ pub use unix::run_in_place;
 #[cfg(windows)]
 pub use windows::run_in_place;
 
+#[cfg(unix)]
+use unix::exit_number;
+#[cfg(windows)]
+use windows::exit_number;
+
 /// A snapshot of environment variables.
 #[derive(Debug, Clone, Default)]
 pub struct Env {
@@ -125,6 +130,28 @@ pub struct Invocation {
     pub args: Vec<OsString>,
     /// Variables that differ from ours.
     pub set: Vec<(OsString, OsString)>,
+}
+
+/// Runs a program beside us to its end and returns its exit code; for a Unix signal 128 and its number, as shells do.
+///
+/// `stdout_is_ours`: what it says goes to stderr.
+///
+/// # Errors
+///
+/// [`Error::CannotStart`].
+pub fn run_and_wait(invocation: Invocation, stdout_is_ours: bool) -> Result<i32, Error> {
+    let Invocation {
+        program, args, set, ..
+    } = invocation;
+    let mut command = std::process::Command::new(&program);
+    command.args(args).envs(set);
+    if stdout_is_ours {
+        command.stdout(std::io::stderr());
+    }
+    match command.status() {
+        Ok(status) => Ok(exit_number(status)),
+        Err(source) => Err(Error::CannotStart { program, source }),
+    }
 }
 
 /// A program that could not be run.

@@ -517,7 +517,7 @@ fn segments_come_through_several_connections_at_once() {
     let mut day = Day::new(LARGE).with(None, drip);
     day.heals();
     let most = day.server.most_at_once();
-    assert!((2..=4).contains(&most), "{most} at once");
+    assert!(most > 1, "{most} at once");
 }
 
 #[test]

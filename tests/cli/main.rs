@@ -1,5 +1,11 @@
 //! The real program in a sandbox: a store, a home and a project folder of its own, cleaned variables, no network.
 
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a skipped part of a test must be seen"
+)]
+
 mod choosing;
 mod diagnosing;
 mod downloads;
@@ -7,6 +13,8 @@ mod fake;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fuzzing;
+#[cfg(target_os = "linux")]
+mod gpu;
 mod importing;
 #[cfg(target_os = "linux")]
 mod installing;
@@ -26,6 +34,8 @@ mod shims;
 mod space;
 #[cfg(target_os = "linux")]
 mod storm;
+#[cfg(target_os = "linux")]
+mod testing;
 mod verifying;
 #[cfg(windows)]
 mod windows;

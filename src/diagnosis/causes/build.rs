@@ -1,10 +1,10 @@
 //! Programs that are built or configured against cuDNN.
 
-use super::super::facts::Facts;
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::{LibraryName, base_name};
-use super::super::signs::Meaning;
-use super::super::signs_with;
+use crate::diagnosis::facts::Facts;
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::library::{LibraryName, base_name};
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::signs_with;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
     cmake(facts, findings);

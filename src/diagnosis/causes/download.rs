@@ -1,10 +1,10 @@
 //! Downloads that failed or brought something else, and wheels that do not exist.
 
-use super::super::facts::{Content, Facts, Package, PackageSource};
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::base_name;
-use super::super::signs::Meaning;
-use super::super::signs_with;
+use crate::diagnosis::facts::{Content, Facts, Package, PackageSource};
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::library::base_name;
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::signs_with;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
     archives(facts, findings);

@@ -1,9 +1,9 @@
 //! The driver: present, running, new enough; what containers and WSL do to it.
 
-use super::super::facts::{DriverState, Facts};
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::signs::{Meaning, Sign};
-use super::super::{knowledge, signs_with};
+use crate::diagnosis::facts::{DriverState, Facts};
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::signs::{Meaning, Sign};
+use crate::diagnosis::{knowledge, signs_with};
 use crate::version::CudaVersion;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -163,7 +163,7 @@ fn asked_libcuda(sign: &Sign) -> Option<&str> {
         Meaning::CannotOpen | Meaning::DynamicNotFound => sign.get("library"),
         _ => None,
     }?;
-    let base = super::super::library::base_name(name);
+    let base = crate::diagnosis::library::base_name(name);
     matches!(base, "libcuda.so" | "libcuda.so.1").then_some(base)
 }
 

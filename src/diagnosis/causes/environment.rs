@@ -1,13 +1,13 @@
 //! Variables that hold what they can't hold, processes with an old environment, folders that leak into every program.
 
-use super::super::facts::{Facts, SearchKind, SearchList, View};
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::base_name;
-use super::super::order;
-use super::super::read::search_path::{is_windows_path, normal};
-use super::super::signs::Meaning;
-use super::super::signs_with;
 use crate::companion::Dotted;
+use crate::diagnosis::facts::{Facts, SearchKind, SearchList, View};
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::library::base_name;
+use crate::diagnosis::order;
+use crate::diagnosis::read::search_path::{is_windows_path, normal};
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::signs_with;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
     variables(facts, findings);
@@ -289,7 +289,7 @@ fn leak(facts: &Facts, findings: &mut Vec<Finding>) {
             .files
             .iter()
             .filter(|file| {
-                let folder = super::super::library::folder(file);
+                let folder = crate::diagnosis::library::folder(file);
                 // A listing of bare names belongs to the only folder there is.
                 order::same_folder(folder, element) || (folder.is_empty() && elements.len() == 1)
             })
@@ -297,7 +297,7 @@ fn leak(facts: &Facts, findings: &mut Vec<Finding>) {
             .filter(|name| foreign.iter().any(|start| name.starts_with(start)))
             .collect();
         let holds_cudnn = facts.libraries.all().iter().any(|library| {
-            let folder = super::super::library::folder(&library.path);
+            let folder = crate::diagnosis::library::folder(&library.path);
             library.name.is_cudnn
                 && (order::same_folder(folder, element)
                     || (folder.is_empty() && elements.len() == 1))

@@ -1,10 +1,10 @@
 //! Files that are not what their name says: wrong processor, cut short, links that became files.
 
-use super::super::facts::{Binary, Content, Facts, Machine, System};
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::{self, LibraryName, base_name};
-use super::super::signs::Meaning;
-use super::super::signs_with;
+use crate::diagnosis::facts::{Binary, Content, Facts, Machine, System};
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::library::{self, LibraryName, base_name};
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::signs_with;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
     for binary in facts

@@ -1,11 +1,11 @@
 //! LAYOUT: the folder on the search path is not the one with the libraries, but a level above it.
 
-use super::super::facts::{Facts, Library, Reach, SearchKind, SearchList, View};
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::{self, base_name, folder};
-use super::super::order;
-use super::super::signs::Meaning;
-use super::super::{knowledge, signs_with};
+use crate::diagnosis::facts::{Facts, Library, Reach, SearchKind, SearchList, View};
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::library::{self, base_name, folder};
+use crate::diagnosis::order;
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::{knowledge, signs_with};
 use crate::version::CudaVersion;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
@@ -62,7 +62,7 @@ fn too_high(facts: &Facts, list: &SearchList, element: &str, findings: &mut Vec<
             .iter()
             .any(|other| order::same_folder(other.trim(), place))
     };
-    if below.iter().any(|place| covered(&place)) {
+    if below.iter().any(covered) {
         return;
     }
     let Some(right) = best(facts, list, element, &below) else {
@@ -91,7 +91,7 @@ fn too_high(facts: &Facts, list: &SearchList, element: &str, findings: &mut Vec<
     } else {
         Finding::warn(Code::Layout, what)
     };
-    let version = super::super::read::version::in_path(right)
+    let version = crate::diagnosis::read::version::in_path(right)
         .map(|version| format!("{}.{}", version.major, version.minor));
     let mut finding = finding
         .why("the loader looks into the folders of the list only, never into what lies below them")

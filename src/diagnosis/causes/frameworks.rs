@@ -1,10 +1,10 @@
 //! Frameworks that can't use a GPU here at all, and those that bring a cuDNN of their own.
 
-use super::super::facts::{Facts, Package};
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::signs::Meaning;
-use super::super::signs_with;
 use crate::companion::Dotted;
+use crate::diagnosis::facts::{Facts, Package};
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::signs_with;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {
     if facts.expects_gpu() {

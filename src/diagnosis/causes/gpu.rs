@@ -1,9 +1,9 @@
 //! GPUs that a cuDNN has no code for.
 
-use super::super::facts::{Facts, Gpu, capability_text};
-use super::super::finding::{Code, Finding};
-use super::super::signs::{Meaning, Sign};
-use super::super::{knowledge, signs_with};
+use crate::diagnosis::facts::{Facts, Gpu, capability_text};
+use crate::diagnosis::finding::{Code, Finding};
+use crate::diagnosis::signs::{Meaning, Sign};
+use crate::diagnosis::{knowledge, signs_with};
 use crate::version::CudnnVersion;
 
 pub fn rule(facts: &Facts, findings: &mut Vec<Finding>) {

@@ -1,7 +1,7 @@
 //! One file for each family of causes; each rule looks at the facts and says what it sees.
 
 use super::facts::Facts;
-use super::finding::Finding;
+use super::finding::{Code, Finding};
 use super::signs::Meaning;
 
 mod build;
@@ -69,7 +69,7 @@ fn follow_ups(facts: &Facts, findings: &mut Vec<Finding>) {
     for (position, sign) in super::signs_with(facts, Meaning::FollowUp) {
         findings.push(
             Finding::ok(
-                super::Code::FollowUp,
+                Code::FollowUp,
                 format!("`{}` only follows from another message", sign.line),
             )
             .why("the line before it names the library that could not be loaded")
@@ -88,7 +88,7 @@ fn inputs(facts: &Facts, findings: &mut Vec<Finding>) {
         if !matches!(encoding, "UTF-8" | "UTF-16LE" | "UTF-16BE") {
             findings.push(
                 Finding::ok(
-                    super::Code::Encoding,
+                    Code::Encoding,
                     format!(
                         "`{}` is in {encoding}, not UTF-8, and was read as such",
                         input.name

@@ -1,12 +1,11 @@
 //! What is wrong with the search path as a text, and with characters and length of the paths in it.
 
-use super::super::facts::{Facts, SearchKind, SearchList, View};
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::base_name;
-use super::super::read::search_path::normal;
-use super::super::signs::Meaning;
-use super::super::signs_with;
 use super::environment::concerns_cuda;
+use crate::diagnosis::facts::{Facts, SearchKind, SearchList, View};
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::library::base_name;
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::signs_with;
 
 /// The longest name among cuDNN's DLLs, `cudnn_engines_runtime_compiled64_9.dll`.
 const LONGEST_NAME: usize = 38;
@@ -118,15 +117,7 @@ fn quotes(list: &SearchList, findings: &mut Vec<Finding>) {
         .why("the loader takes a quote for a part of the folder's name, and the command interpreter takes everything behind an odd one for one entry; set-up scripts of Visual Studio then fail")
         .fix("take the quotes out of PATH in the system's environment settings")
         .fix("cudnnm exec PROGRAM    # starts it with a PATH without quotes")
-        .explains(
-            facts_positions(list, findings),
-        ),
     );
-}
-
-/// Findings about the list's text do not account for messages; those of nvcc do that with their own template.
-fn facts_positions(_: &SearchList, _: &[Finding]) -> [usize; 0] {
-    []
 }
 
 fn malformed(facts: &Facts, list: &SearchList, findings: &mut Vec<Finding>) {
@@ -252,54 +243,42 @@ fn empty(list: &SearchList, findings: &mut Vec<Finding>) {
     );
 }
 
-/// A PATH that was cut when it was saved.
+/// A PATH that was cut when it was saved: of exactly the length that some tool keeps, or the beginning of another list.
 fn cut(facts: &Facts, list: &SearchList, findings: &mut Vec<Finding>) {
+    const KEPT: [usize; 3] = [1024, 2047, 2048];
+    let Some((last, head)) = list.elements.split_last() else {
+        return;
+    };
     if list.kind != SearchKind::Path {
         return;
     }
-    let limit = [1024, 2047, 2048, 4095, 8191]
-        .into_iter()
-        .find(|limit| list.length == *limit);
-    let whole = list.elements.last().and_then(|last| {
-        let last = normal(last, list.kind);
-        if last.is_empty() {
-            return None;
-        }
-        let own = list.elements.iter().filter(|_| true);
-        let others = facts
-            .searches
-            .all()
-            .iter()
-            .filter(|other| other.from != list.from && other.elements.len() >= list.elements.len())
-            .flat_map(|other| &other.elements);
-        let mut all = others.chain(own.take(0));
-        all.find(|other| {
-            let other = normal(other, list.kind);
-            other.len() > last.len()
-                && other.starts_with(&last)
-                && !other[last.len()..].starts_with('\\')
-        })
-        .cloned()
-    });
-    let cut_in_longer = whole.is_some()
-        && facts.searches.all().iter().any(|other| {
-            other.from != list.from
-                && other.elements.len() > list.elements.len()
-                && other.elements[..list.elements.len() - 1]
-                    == list.elements[..list.elements.len() - 1]
+    let whole = facts
+        .searches
+        .all()
+        .iter()
+        .filter(|other| other.from != list.from)
+        .find_map(|other| {
+            let next = other.elements.get(head.len())?;
+            let continues = other.elements.starts_with(head)
+                && !last.is_empty()
+                && next.len() > last.len()
+                && next.starts_with(last.as_str());
+            continues.then_some(next)
         });
-    if limit != Some(1024) && limit != Some(2047) && limit != Some(2048) && !cut_in_longer {
+    if whole.is_none() && !KEPT.contains(&list.length) {
         return;
     }
-    let last = list.elements.last().map_or("", String::as_str);
-    let tail = match (&whole, cut_in_longer) {
-        (Some(whole), true) => format!("; its last entry `{last}` is the beginning of `{whole}`"),
-        _ => format!("; its last entry is `{last}`"),
+    let tail = match whole {
+        Some(whole) => format!("its last entry `{last}` is the beginning of `{whole}`"),
+        None => format!("its last entry is `{last}`"),
     };
     findings.push(
         Finding::warn(
             Code::PathSyntax,
-            format!("PATH in `{}` looks cut off: it is exactly {} characters long{tail}", list.from, list.length),
+            format!(
+                "PATH in `{}` looks cut off: it is {} characters long, {tail}",
+                list.from, list.length
+            ),
         )
         .why("a tool that saves PATH keeps 1024 (or 2047) characters and drops the rest; what stood behind is lost")
         .fix("put the lost entries back in the system's environment settings")

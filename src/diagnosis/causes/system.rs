@@ -1,10 +1,10 @@
 //! Full disks, missing rights, paths that are too long.
 
-use super::super::facts::Facts;
-use super::super::finding::{Certainty, Code, Finding};
-use super::super::library::{LibraryName, base_name};
-use super::super::signs::Meaning;
-use super::super::signs_with;
+use crate::diagnosis::facts::Facts;
+use crate::diagnosis::finding::{Certainty, Code, Finding};
+use crate::diagnosis::library::{LibraryName, base_name};
+use crate::diagnosis::signs::Meaning;
+use crate::diagnosis::signs_with;
 use crate::output;
 
 /// What an install needs at least: a wheel of cuDNN 9 and its content.
@@ -93,7 +93,7 @@ fn denied(facts: &Facts, findings: &mut Vec<Finding>) {
                 .certainty(Certainty::Likely),
         );
     }
-    for (position, sign) in super::super::signs_with(facts, Meaning::CannotOpen) {
+    for (position, sign) in crate::diagnosis::signs_with(facts, Meaning::CannotOpen) {
         let denied = sign
             .get("reason")
             .is_some_and(|reason| reason.to_ascii_lowercase().contains("permission denied"));

@@ -125,14 +125,10 @@ fn weight(character: char, before: char, encoding: &'static Encoding) -> i64 {
             }
         }
         'ぁ'..='ヿ' | '가'..='힣' => 200,
-        '\u{4e00}'..='\u{9fff}' => {
-            if is_common_hanzi(character) {
-                // A Chinese text is also valid in other double-byte pages, but there its characters are rare ones.
-                if encoding == GBK { 210 } else { 180 }
-            } else {
-                -50
-            }
-        }
+        // A Chinese text is also valid in other double-byte pages, but there its characters are rare ones.
+        '\u{4e00}'..='\u{9fff}' if !is_common_hanzi(character) => -50,
+        '\u{4e00}'..='\u{9fff}' if encoding == GBK => 210,
+        '\u{4e00}'..='\u{9fff}' => 180,
         'À'..='ž' => 100,
         '«' | '»' | '„' | '“' | '”' | '’' | '…' | '–' | '—' => 80,
         '\u{3000}'..='\u{303f}' | '\u{ff00}'..='\u{ff60}' => 100,

@@ -15,6 +15,7 @@ use crate::host::{cuda, disk};
 use crate::process::Env;
 
 mod driver;
+mod inspect;
 mod libraries;
 mod python;
 #[cfg(windows)]
