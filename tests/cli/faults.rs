@@ -208,6 +208,7 @@ struct Disk(PathBuf);
 
 impl Disk {
     /// `None` where this user may not mount.
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     fn mount(sandbox: &Sandbox, size: &str) -> Option<Self> {
         let place = sandbox.store().to_owned();
         fs::create_dir_all(&place).unwrap();
