@@ -385,16 +385,19 @@ mod windows {
     #[test]
     fn a_stale_system_copy_a_toolkit_copy_and_an_odd_quote() {
         let mut sandbox = Sandbox::new();
-        let windows = sandbox.path("Windows");
+        let system = sandbox.path("system");
+        let windows = system.join("Windows");
         let toolkit = sandbox.path("CUDA").join("bin");
         write(
             &windows.join("System32").join("cudnn64_8.dll"),
             dll([8, 0, 5, 39]),
         );
         write(&toolkit.join("cudnn64_8.dll"), dll([8, 9, 7, 29]));
-        sandbox.set("SystemRoot", windows.as_os_str());
         sandbox.set("PATH", format!("{};C:\\tools\\odd\"", toolkit.display()));
-        let run = sandbox.cudnnm(["doctor", "--json"]).exits(1);
+        let doctor = |sandbox: &Sandbox| {
+            sandbox.cudnnm(["doctor", "--json", "--root", system.to_str().unwrap()])
+        };
+        let run = doctor(&sandbox).exits(1);
         let all = findings(&run);
         assert_eq!(all[0].0, "SYSTEM32 fail", "{all:#?}");
         assert!(
@@ -408,7 +411,7 @@ mod windows {
         );
         fs::remove_file(windows.join("System32").join("cudnn64_8.dll")).unwrap();
         sandbox.set("PATH", toolkit.as_os_str());
-        let run = sandbox.cudnnm(["doctor", "--json"]).success();
+        let run = doctor(&sandbox).success();
         let loud: Vec<String> = codes(&run);
         assert!(
             !loud

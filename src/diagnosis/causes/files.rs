@@ -216,8 +216,7 @@ fn listed(facts: &Facts, findings: &mut Vec<Finding>) {
                 )
                 .why("a link under the name that a program asked for does not make the other major fit; it loads, and the first operation fails")
                 .fix("delete that link")
-                .fix(format!("cudnnm install {named}"))
-                .fix(format!("cudnnm use {named}"))
+                .fix_by_version(&named.to_string(), named)
                 .explains(signs_with(facts, Meaning::VersionLoaded).map(|(position, _)| position)),
             );
         }
