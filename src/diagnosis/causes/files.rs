@@ -68,7 +68,7 @@ fn machine(facts: &Facts, path: &str, found: Option<Machine>, findings: &mut Vec
                 .fix(if LibraryName::of(base).is_cudnn {
                     "cudnnm install 8    # a complete 64-bit set in a folder of its own"
                 } else {
-                    "cudnnm install 8.9.7    # its DLLs from the Python index do not need zlibwapi.dll"
+                    "cudnnm install --source pypi 8.9.7    # its DLLs from the Python index do not need zlibwapi.dll"
                 })
                 .explains(signs),
         );

@@ -195,12 +195,12 @@ fn answers(library: &Library, cuda: Option<CudaVersion>) -> Answer {
 }
 
 fn devices(library: &Library) -> Option<Vec<Gpu>> {
-    // SAFETY: `nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *)`,
-    // `nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int, nvmlDevice_t *)`,
-    // `nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t, char *, unsigned int)`.
     type Count<'a> = Symbol<'a, unsafe extern "C" fn(*mut c_uint) -> c_int>;
     type Handle<'a> = Symbol<'a, unsafe extern "C" fn(c_uint, *mut Device) -> c_int>;
     type Name<'a> = Symbol<'a, unsafe extern "C" fn(Device, *mut c_char, c_uint) -> c_int>;
+    // SAFETY: `nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *)`,
+    // `nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int, nvmlDevice_t *)`,
+    // `nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t, char *, unsigned int)`.
     let (count, handle, name): (Count, Handle, Name) = unsafe {
         (
             library.get(b"nvmlDeviceGetCount_v2\0").ok()?,
