@@ -16,6 +16,15 @@ _cudnnm() {
             ",$1")
                 cmd="cudnnm"
                 ;;
+            cudnnm,__probe)
+                cmd="cudnnm__subcmd____probe"
+                ;;
+            cudnnm,bench)
+                cmd="cudnnm__subcmd__bench"
+                ;;
+            cudnnm,bisect)
+                cmd="cudnnm__subcmd__bisect"
+                ;;
             cudnnm,compat)
                 cmd="cudnnm__subcmd__compat"
                 ;;
@@ -67,6 +76,9 @@ _cudnnm() {
             cudnnm,shim)
                 cmd="cudnnm__subcmd__shim"
                 ;;
+            cudnnm,test)
+                cmd="cudnnm__subcmd__test"
+                ;;
             cudnnm,uninstall)
                 cmd="cudnnm__subcmd__uninstall"
                 ;;
@@ -81,6 +93,15 @@ _cudnnm() {
                 ;;
             cudnnm,which)
                 cmd="cudnnm__subcmd__which"
+                ;;
+            cudnnm__subcmd__help,__probe)
+                cmd="cudnnm__subcmd__help__subcmd____probe"
+                ;;
+            cudnnm__subcmd__help,bench)
+                cmd="cudnnm__subcmd__help__subcmd__bench"
+                ;;
+            cudnnm__subcmd__help,bisect)
+                cmd="cudnnm__subcmd__help__subcmd__bisect"
                 ;;
             cudnnm__subcmd__help,compat)
                 cmd="cudnnm__subcmd__help__subcmd__compat"
@@ -133,6 +154,9 @@ _cudnnm() {
             cudnnm__subcmd__help,shim)
                 cmd="cudnnm__subcmd__help__subcmd__shim"
                 ;;
+            cudnnm__subcmd__help,test)
+                cmd="cudnnm__subcmd__help__subcmd__test"
+                ;;
             cudnnm__subcmd__help,uninstall)
                 cmd="cudnnm__subcmd__help__subcmd__uninstall"
                 ;;
@@ -153,6 +177,9 @@ _cudnnm() {
                 ;;
             cudnnm__subcmd__help__subcmd__manifest,generate)
                 cmd="cudnnm__subcmd__help__subcmd__manifest__subcmd__generate"
+                ;;
+            cudnnm__subcmd__help__subcmd__manifest,update)
+                cmd="cudnnm__subcmd__help__subcmd__manifest__subcmd__update"
                 ;;
             cudnnm__subcmd__help__subcmd__shim,add)
                 cmd="cudnnm__subcmd__help__subcmd__shim__subcmd__add"
@@ -178,6 +205,9 @@ _cudnnm() {
             cudnnm__subcmd__manifest,help)
                 cmd="cudnnm__subcmd__manifest__subcmd__help"
                 ;;
+            cudnnm__subcmd__manifest,update)
+                cmd="cudnnm__subcmd__manifest__subcmd__update"
+                ;;
             cudnnm__subcmd__manifest__subcmd__help,check)
                 cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__check"
                 ;;
@@ -186,6 +216,9 @@ _cudnnm() {
                 ;;
             cudnnm__subcmd__manifest__subcmd__help,help)
                 cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__help"
+                ;;
+            cudnnm__subcmd__manifest__subcmd__help,update)
+                cmd="cudnnm__subcmd__manifest__subcmd__help__subcmd__update"
                 ;;
             cudnnm__subcmd__shim,add)
                 cmd="cudnnm__subcmd__shim__subcmd__add"
@@ -236,8 +269,66 @@ _cudnnm() {
 
     case "${cmd}" in
         cudnnm)
-            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec import list list-remote uninstall which env prelude prune venv verify shim doctor explain compat manifest config completions help"
+            opts="-q -h -V --quiet --offline --no-progress --help --version install use current exec import list list-remote uninstall which env prelude test bench bisect prune venv verify shim doctor explain compat manifest config completions __probe help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd____probe)
+            opts="-q -h --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__bench)
+            opts="-q -h --html --quick --full --framework --python --force --time-limit --json --small --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --framework)
+                    COMPREPLY=($(compgen -W "torch tensorflow onnxruntime jax cupy ctranslate2" -- "${cur}"))
+                    return 0
+                    ;;
+                --python)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__bisect)
+            opts="-q -h --install --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -414,8 +505,50 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help)
-            opts="install use current exec import list list-remote uninstall which env prelude prune venv verify shim doctor explain compat manifest config completions help"
+            opts="install use current exec import list list-remote uninstall which env prelude test bench bisect prune venv verify shim doctor explain compat manifest config completions __probe help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd____probe)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__bisect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -610,7 +743,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help__subcmd__manifest)
-            opts="check generate"
+            opts="check update generate"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -638,6 +771,20 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__help__subcmd__manifest__subcmd__generate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__manifest__subcmd__update)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -724,6 +871,20 @@ _cudnnm() {
         cudnnm__subcmd__help__subcmd__shim__subcmd__remove)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__help__subcmd__test)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -852,13 +1013,17 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__install)
-            opts="-q -h --from --cuda --platform --source --refresh --with-companions --dry-run --force --trust-on-first-use --accept-license --keep-archive --json --quiet --offline --no-progress --help"
+            opts="-q -h --from --for --cuda --platform --source --refresh --with-companions --dry-run --force --trust-on-first-use --accept-license --keep-archive --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --for)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -896,7 +1061,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__list__subcmd__remote)
-            opts="-q -h --all-platforms --platform --cuda --source --json --quiet --offline --no-progress --help"
+            opts="-q -h --all-platforms --platform --cuda --source --refresh --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -911,7 +1076,7 @@ _cudnnm() {
                     return 0
                     ;;
                 --source)
-                    COMPREPLY=($(compgen -W "nvidia pypi" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -922,7 +1087,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__manifest)
-            opts="-q -h --quiet --offline --no-progress --help check generate help"
+            opts="-q -h --quiet --offline --no-progress --help check update generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -964,7 +1129,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__manifest__subcmd__help)
-            opts="check generate help"
+            opts="check update generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1019,6 +1184,38 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__manifest__subcmd__help__subcmd__update)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudnnm__subcmd__manifest__subcmd__update)
+            opts="-q -h --source --all --json --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --source)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__prelude)
             opts="-q -h --cudnn --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1038,12 +1235,16 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__prune)
-            opts="-q -h --unused --dry-run --json --quiet --offline --no-progress --help"
+            opts="-q -h --unused --older-than --dry-run --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --older-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1177,6 +1378,36 @@ _cudnnm() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudnnm__subcmd__test)
+            opts="-q -h --cudnn --full --framework --python --force --time-limit --json --small --quiet --offline --no-progress --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cudnn)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --framework)
+                    COMPREPLY=($(compgen -W "torch tensorflow onnxruntime jax cupy ctranslate2" -- "${cur}"))
+                    return 0
+                    ;;
+                --python)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --time-limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudnnm__subcmd__uninstall)
             opts="-q -h --all --force --dry-run --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1192,12 +1423,16 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__use)
-            opts="-q -h --global --install --exact --quiet --offline --no-progress --help"
+            opts="-q -h --for --force --global --install --exact --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1308,7 +1543,7 @@ _cudnnm() {
             return 0
             ;;
         cudnnm__subcmd__verify)
-            opts="-q -h --json --quiet --offline --no-progress --help"
+            opts="-q -h --project --json --quiet --offline --no-progress --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

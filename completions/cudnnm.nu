@@ -12,6 +12,7 @@ module completions {
   # Install cuDNN versions into the store, from NVIDIA's server, the Python index or a file
   export extern "cudnnm install" [
     --from: path              # From this archive or folder instead of a server; what it is shows its content
+    --for: string             # What this release of a framework wants
     --cuda: string            # Of several variants, the one for this CUDA
     --platform: string        # For another platform than this one
     --source: string          # Only from here: nvidia or pypi
@@ -32,6 +33,8 @@ module completions {
 
   # Choose the cuDNN of this project: writes .cudnn-version into the current folder
   export extern "cudnnm use" [
+    --for: string             # What this release of a framework wants
+    --force                   # Choose it even though this machine can't run it
     --global                  # Choose it for every project that names none
     --install                 # Install it first if it is not there
     --exact                   # Write the exact build and its digest, not the words typed
@@ -39,7 +42,7 @@ module completions {
     --offline                 # Never use the network
     --no-progress             # No progress bars
     --help(-h)                # Print help
-    spec: string              # A version, a range or latest, with tags if needed: 8.2.1+cuda11.3
+    spec?: string             # A version, a range or latest, with tags if needed: 8.2.1+cuda11.3
   ]
 
   # Show the cuDNN in force in this folder, and why
@@ -86,16 +89,13 @@ module completions {
     spec?: string             # Only builds that match
   ]
 
-  def "nu-complete cudnnm list-remote source" [] {
-    [ "nvidia" "pypi" ]
-  }
-
   # List the cuDNN versions that can be installed
   export extern "cudnnm list-remote" [
     --all-platforms           # Builds for every platform, not only this one
     --platform: string        # Builds for another platform, like windows-x86_64
     --cuda: string            # Only builds that serve this CUDA toolkit, like 11.2
-    --source: string@"nu-complete cudnnm list-remote source" # Only what this source has
+    --source: string          # Only what this source has
+    --refresh                 # Ask the sources first for versions newer than the built-in list, and remember them
     --json                    # One JSON document
     --quiet(-q)               # Say only what was asked for, and errors
     --offline                 # Never use the network
@@ -151,9 +151,63 @@ module completions {
     --help(-h)                # Print help
   ]
 
+  def "nu-complete cudnnm test framework" [] {
+    [ "torch" "tensorflow" "onnxruntime" "jax" "cupy" "ctranslate2" ]
+  }
+
+  # Prove that the selected cuDNN is complete, is the one that loads, and computes right on the GPU
+  export extern "cudnnm test" [
+    --cudnn: string           # Use this version instead of the project's
+    --full                    # Try every algorithm and engine on every shape (minutes)
+    --framework: string@"nu-complete cudnnm test framework" # Also show what this framework loads for a convolution, by itself and under exec
+    --python: path            # The framework's Python
+    --force                   # Compute although this cuDNN is not made for this GPU
+    --time-limit: string      # End the GPU part after so many seconds (60; with --full 900)
+    --json                    # One JSON document
+    --small                   # A first layer that a processor computes in a blink, and no ceilings: for driving the command without a GPU
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+  ]
+
+  def "nu-complete cudnnm bench framework" [] {
+    [ "torch" "tensorflow" "onnxruntime" "jax" "cupy" "ctranslate2" ]
+  }
+
+  # Run the same convolutions with several installed versions and compare their times
+  export extern "cudnnm bench" [
+    --html: path              # Also write a page with bars
+    --quick                   # Only the first layer, and few candidates of each (seconds)
+    --full                    # Try every algorithm and engine (minutes for each build)
+    --framework: string@"nu-complete cudnnm bench framework" # Also show what this framework itself reaches with the cuDNN it uses by itself (torch only)
+    --python: path            # The framework's Python
+    --force                   # Compute although a cuDNN is not made for this GPU
+    --time-limit: string      # End a build's part after so many seconds (300; with --full 1800)
+    --json                    # One JSON document
+    --small                   # A first layer that a processor computes in a blink, and no ceilings: for driving the command without a GPU
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help (see more with '--help')
+    ...specs: string          # Builds to compare; without any, the selected one
+  ]
+
+  # Find the first cuDNN version with which a command that succeeded begins to fail
+  export extern "cudnnm bisect" [
+    --install                 # Also take published versions, and install each that is needed
+    --json                    # One JSON document; what the command says goes to stderr
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    range: string             # From a good version to a bad one; either may be the newer
+  ]
+
   # Give back space: partial downloads, kept archives, leftovers, companions that no build needs
   export extern "cudnnm prune" [
     --unused                  # Also remove builds that neither a project known from `cudnnm use` nor the default selects
+    --older-than: string      # Only downloads not touched, and with --unused only builds installed, longer ago than this: 12h, 30d, 8w
     --dry-run                 # Only say what would be removed
     --json                    # One JSON document
     --quiet(-q)               # Say only what was asked for, and errors
@@ -207,6 +261,7 @@ module completions {
 
   # Compare installed builds with their receipts: missing, changed and added files, broken links
   export extern "cudnnm verify" [
+    --project                 # Check what this project names: the build it pins is here, from the very archive it was pinned to, and whole
     --json                    # One JSON document
     --quiet(-q)               # Say only what was asked for, and errors
     --offline                 # Never use the network
@@ -327,6 +382,17 @@ module completions {
     --help(-h)                # Print help
   ]
 
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm manifest update" [
+    --source: string          # Only here: nvidia or pypi
+    --all                     # Look at every release again, to see whether a known file has changed
+    --json                    # One JSON document
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+  ]
+
   # Write the manifests anew from raw facts (for cudnnm's own developers)
   export extern "cudnnm manifest generate" [
     --quiet(-q)               # Say only what was asked for, and errors
@@ -343,6 +409,10 @@ module completions {
 
   # See whether the built-in manifests and the store's make sense, and count what is in them
   export extern "cudnnm manifest help check" [
+  ]
+
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm manifest help update" [
   ]
 
   # Write the manifests anew from raw facts (for cudnnm's own developers)
@@ -376,6 +446,15 @@ module completions {
     --no-progress             # No progress bars
     --help(-h)                # Print help (see more with '--help')
     shell: string@"nu-complete cudnnm completions shell" # The shell
+  ]
+
+  # Load a cuDNN and compute with it (started by `test` and `bench`)
+  export extern "cudnnm __probe" [
+    --quiet(-q)               # Say only what was asked for, and errors
+    --offline                 # Never use the network
+    --no-progress             # No progress bars
+    --help(-h)                # Print help
+    request: string           # What to do, as JSON
   ]
 
   # Print this message or the help of the given subcommand(s)
@@ -424,6 +503,18 @@ module completions {
 
   # Print Python code that makes the selected cuDNN win, to paste before the first import
   export extern "cudnnm help prelude" [
+  ]
+
+  # Prove that the selected cuDNN is complete, is the one that loads, and computes right on the GPU
+  export extern "cudnnm help test" [
+  ]
+
+  # Run the same convolutions with several installed versions and compare their times
+  export extern "cudnnm help bench" [
+  ]
+
+  # Find the first cuDNN version with which a command that succeeded begins to fail
+  export extern "cudnnm help bisect" [
   ]
 
   # Give back space: partial downloads, kept archives, leftovers, companions that no build needs
@@ -482,6 +573,10 @@ module completions {
   export extern "cudnnm help manifest check" [
   ]
 
+  # Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+  export extern "cudnnm help manifest update" [
+  ]
+
   # Write the manifests anew from raw facts (for cudnnm's own developers)
   export extern "cudnnm help manifest generate" [
   ]
@@ -492,6 +587,10 @@ module completions {
 
   # Print the completion script for a shell
   export extern "cudnnm help completions" [
+  ]
+
+  # Load a cuDNN and compute with it (started by `test` and `bench`)
+  export extern "cudnnm help __probe" [
   ]
 
   # Print this message or the help of the given subcommand(s)

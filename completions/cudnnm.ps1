@@ -40,6 +40,9 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('which', 'which', [CompletionResultType]::ParameterValue, 'Show the path of a file of the selected cuDNN; of its main library when no file is named')
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
             [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
+            [CompletionResult]::new('test', 'test', [CompletionResultType]::ParameterValue, 'Prove that the selected cuDNN is complete, is the one that loads, and computes right on the GPU')
+            [CompletionResult]::new('bench', 'bench', [CompletionResultType]::ParameterValue, 'Run the same convolutions with several installed versions and compare their times')
+            [CompletionResult]::new('bisect', 'bisect', [CompletionResultType]::ParameterValue, 'Find the first cuDNN version with which a command that succeeded begins to fail')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare installed builds with their receipts: missing, changed and added files, broken links')
@@ -50,11 +53,13 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
+            [CompletionResult]::new('__probe', '__probe', [CompletionResultType]::ParameterValue, 'Load a cuDNN and compute with it (started by `test` and `bench`)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'cudnnm;install' {
             [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'From this archive or folder instead of a server; what it is shows its content')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What this release of a framework wants')
             [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'Of several variants, the one for this CUDA')
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'For another platform than this one')
             [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only from here: nvidia or pypi')
@@ -75,6 +80,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;use' {
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'What this release of a framework wants')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Choose it even though this machine can''t run it')
             [CompletionResult]::new('--global', '--global', [CompletionResultType]::ParameterName, 'Choose it for every project that names none')
             [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Install it first if it is not there')
             [CompletionResult]::new('--exact', '--exact', [CompletionResultType]::ParameterName, 'Write the exact build and its digest, not the words typed')
@@ -136,6 +143,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--cuda', '--cuda', [CompletionResultType]::ParameterName, 'Only builds that serve this CUDA toolkit, like 11.2')
             [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only what this source has')
             [CompletionResult]::new('--all-platforms', '--all-platforms', [CompletionResultType]::ParameterName, 'Builds for every platform, not only this one')
+            [CompletionResult]::new('--refresh', '--refresh', [CompletionResultType]::ParameterName, 'Ask the sources first for versions newer than the built-in list, and remember them')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -190,7 +198,54 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
+        'cudnnm;test' {
+            [CompletionResult]::new('--cudnn', '--cudnn', [CompletionResultType]::ParameterName, 'Use this version instead of the project''s')
+            [CompletionResult]::new('--framework', '--framework', [CompletionResultType]::ParameterName, 'Also show what this framework loads for a convolution, by itself and under exec')
+            [CompletionResult]::new('--python', '--python', [CompletionResultType]::ParameterName, 'The framework''s Python')
+            [CompletionResult]::new('--time-limit', '--time-limit', [CompletionResultType]::ParameterName, 'End the GPU part after so many seconds (60; with --full 900)')
+            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Try every algorithm and engine on every shape (minutes)')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Compute although this cuDNN is not made for this GPU')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('--small', '--small', [CompletionResultType]::ParameterName, 'A first layer that a processor computes in a blink, and no ceilings: for driving the command without a GPU')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'cudnnm;bench' {
+            [CompletionResult]::new('--html', '--html', [CompletionResultType]::ParameterName, 'Also write a page with bars')
+            [CompletionResult]::new('--framework', '--framework', [CompletionResultType]::ParameterName, 'Also show what this framework itself reaches with the cuDNN it uses by itself (torch only)')
+            [CompletionResult]::new('--python', '--python', [CompletionResultType]::ParameterName, 'The framework''s Python')
+            [CompletionResult]::new('--time-limit', '--time-limit', [CompletionResultType]::ParameterName, 'End a build''s part after so many seconds (300; with --full 1800)')
+            [CompletionResult]::new('--quick', '--quick', [CompletionResultType]::ParameterName, 'Only the first layer, and few candidates of each (seconds)')
+            [CompletionResult]::new('--full', '--full', [CompletionResultType]::ParameterName, 'Try every algorithm and engine (minutes for each build)')
+            [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Compute although a cuDNN is not made for this GPU')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('--small', '--small', [CompletionResultType]::ParameterName, 'A first layer that a processor computes in a blink, and no ceilings: for driving the command without a GPU')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'cudnnm;bisect' {
+            [CompletionResult]::new('--install', '--install', [CompletionResultType]::ParameterName, 'Also take published versions, and install each that is needed')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document; what the command says goes to stderr')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'cudnnm;prune' {
+            [CompletionResult]::new('--older-than', '--older-than', [CompletionResultType]::ParameterName, 'Only downloads not touched, and with --unused only builds installed, longer ago than this: 12h, 30d, 8w')
             [CompletionResult]::new('--unused', '--unused', [CompletionResultType]::ParameterName, 'Also remove builds that neither a project known from `cudnnm use` nor the default selects')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Only say what would be removed')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
@@ -249,6 +304,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;verify' {
+            [CompletionResult]::new('--project', '--project', [CompletionResultType]::ParameterName, 'Check what this project names: the build it pins is here, from the very archive it was pinned to, and whole')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -368,11 +424,24 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'cudnnm;manifest;check' {
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
+        'cudnnm;manifest;update' {
+            [CompletionResult]::new('--source', '--source', [CompletionResultType]::ParameterName, 'Only here: nvidia or pypi')
+            [CompletionResult]::new('--all', '--all', [CompletionResultType]::ParameterName, 'Look at every release again, to see whether a known file has changed')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'One JSON document')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
@@ -393,11 +462,15 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         }
         'cudnnm;manifest;help' {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
         'cudnnm;manifest;help;check' {
+            break
+        }
+        'cudnnm;manifest;help;update' {
             break
         }
         'cudnnm;manifest;help;generate' {
@@ -426,6 +499,15 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             break
         }
+        'cudnnm;__probe' {
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say only what was asked for, and errors')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'No progress bars')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
+            break
+        }
         'cudnnm;help' {
             [CompletionResult]::new('install', 'install', [CompletionResultType]::ParameterValue, 'Install cuDNN versions into the store, from NVIDIA''s server, the Python index or a file')
             [CompletionResult]::new('use', 'use', [CompletionResultType]::ParameterValue, 'Choose the cuDNN of this project: writes .cudnn-version into the current folder')
@@ -438,6 +520,9 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('which', 'which', [CompletionResultType]::ParameterValue, 'Show the path of a file of the selected cuDNN; of its main library when no file is named')
             [CompletionResult]::new('env', 'env', [CompletionResultType]::ParameterValue, 'Print the selected cuDNN''s environment as commands for your shell')
             [CompletionResult]::new('prelude', 'prelude', [CompletionResultType]::ParameterValue, 'Print Python code that makes the selected cuDNN win, to paste before the first import')
+            [CompletionResult]::new('test', 'test', [CompletionResultType]::ParameterValue, 'Prove that the selected cuDNN is complete, is the one that loads, and computes right on the GPU')
+            [CompletionResult]::new('bench', 'bench', [CompletionResultType]::ParameterValue, 'Run the same convolutions with several installed versions and compare their times')
+            [CompletionResult]::new('bisect', 'bisect', [CompletionResultType]::ParameterValue, 'Find the first cuDNN version with which a command that succeeded begins to fail')
             [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Give back space: partial downloads, kept archives, leftovers, companions that no build needs')
             [CompletionResult]::new('venv', 'venv', [CompletionResultType]::ParameterValue, 'Tie a virtual environment to a cuDNN, for IDE buttons and Jupyter kernels that `exec` can''t reach')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Compare installed builds with their receipts: missing, changed and added files, broken links')
@@ -448,6 +533,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             [CompletionResult]::new('manifest', 'manifest', [CompletionResultType]::ParameterValue, 'Check, refresh or rebuild what cudnnm knows about published builds')
             [CompletionResult]::new('config', 'config', [CompletionResultType]::ParameterValue, 'Show all settings, show one, or set one')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print the completion script for a shell')
+            [CompletionResult]::new('__probe', '__probe', [CompletionResultType]::ParameterValue, 'Load a cuDNN and compute with it (started by `test` and `bench`)')
             [CompletionResult]::new('help', 'help', [CompletionResultType]::ParameterValue, 'Print this message or the help of the given subcommand(s)')
             break
         }
@@ -482,6 +568,15 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;help;prelude' {
+            break
+        }
+        'cudnnm;help;test' {
+            break
+        }
+        'cudnnm;help;bench' {
+            break
+        }
+        'cudnnm;help;bisect' {
             break
         }
         'cudnnm;help;prune' {
@@ -527,10 +622,14 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
         }
         'cudnnm;help;manifest' {
             [CompletionResult]::new('check', 'check', [CompletionResultType]::ParameterValue, 'See whether the built-in manifests and the store''s make sense, and count what is in them')
+            [CompletionResult]::new('update', 'update', [CompletionResultType]::ParameterValue, 'Look for versions newer than the built-in list at NVIDIA''s server and on the Python index')
             [CompletionResult]::new('generate', 'generate', [CompletionResultType]::ParameterValue, 'Write the manifests anew from raw facts (for cudnnm''s own developers)')
             break
         }
         'cudnnm;help;manifest;check' {
+            break
+        }
+        'cudnnm;help;manifest;update' {
             break
         }
         'cudnnm;help;manifest;generate' {
@@ -540,6 +639,9 @@ Register-ArgumentCompleter -Native -CommandName 'cudnnm' -ScriptBlock {
             break
         }
         'cudnnm;help;completions' {
+            break
+        }
+        'cudnnm;help;__probe' {
             break
         }
         'cudnnm;help;help' {

@@ -45,6 +45,9 @@ pub enum Command {
     Which(commands::which::Args),
     Env(commands::env::Args),
     Prelude(commands::prelude::Args),
+    Test(commands::test::Args),
+    Bench(commands::bench::Args),
+    Bisect(commands::bisect::Args),
     Prune(commands::prune::Args),
     Venv(commands::venv::Args),
     Verify(commands::verify::Args),
@@ -55,6 +58,8 @@ pub enum Command {
     Manifest(commands::manifest::Args),
     Config(commands::config::Args),
     Completions(commands::completions::Args),
+    #[command(name = "__probe", hide = true)]
+    Probe(commands::probe::Args),
 }
 
 impl Command {
@@ -76,6 +81,9 @@ impl Command {
             Self::Which(args) => commands::which::run(ctx, &args),
             Self::Env(args) => commands::env::run(ctx, &args),
             Self::Prelude(args) => commands::prelude::run(ctx, &args),
+            Self::Bench(args) => commands::bench::run(ctx, &args),
+            Self::Bisect(args) => commands::bisect::run(ctx, &args),
+            Self::Test(args) => commands::test::run(ctx, &args),
             Self::Prune(args) => commands::prune::run(ctx, &args),
             Self::Venv(args) => commands::venv::run(ctx, &args),
             Self::Verify(args) => commands::verify::run(ctx, &args),
@@ -85,6 +93,7 @@ impl Command {
             Self::Compat(args) => commands::compat::run(ctx, &args),
             Self::Manifest(args) => commands::manifest::run(ctx, &args),
             Self::Config(args) => commands::config::run(ctx, &args),
+            Self::Probe(args) => commands::probe::run(ctx, &args),
             Self::Completions(args) => commands::completions::run(ctx, &args),
         };
         exit.map(Exit::code)

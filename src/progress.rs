@@ -2,17 +2,67 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::output::{Output, size};
 
 /// Without a terminal (logs, CI) a line after this time, then ever more seldom.
 const FIRST_LINE: Duration = Duration::from_secs(5);
 
+/// Steps that run side by side, and what is said between their bars.
+#[derive(Debug, Clone)]
+pub struct Bars {
+    output: Output,
+    several: MultiProgress,
+}
+
+impl Bars {
+    /// None yet.
+    pub fn new(output: Output) -> Self {
+        let several = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        Self { output, several }
+    }
+
+    /// Begins a step: `what` is short, `downloading 9.19.0.56+cuda13`.
+    pub fn begin(&self, what: impl Into<String>, total: Option<u64>) -> Progress {
+        let what = what.into();
+        let bar = self.output.bars.then(|| {
+            let bar = self.several.add(ProgressBar::new(total.unwrap_or(0)));
+            bar.set_style(style(total.is_some()));
+            bar.set_message(what.clone());
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        Progress {
+            bars: self.clone(),
+            what,
+            bar,
+            started: Instant::now(),
+            before: 0,
+            next_line: FIRST_LINE,
+        }
+    }
+
+    /// Whether bars are drawn.
+    pub fn are_drawn(&self) -> bool {
+        self.output.bars
+    }
+
+    /// Says something without tearing a bar.
+    pub fn note(&self, text: impl std::fmt::Display) {
+        self.several.suspend(|| self.output.note(text));
+    }
+
+    /// As [`Bars::note`], also under `--quiet`.
+    pub fn warning(&self, text: impl std::fmt::Display) {
+        self.several.suspend(|| self.output.warning(text));
+    }
+}
+
 /// One step that moves bytes. Dropped, its bar is gone.
 #[derive(Debug)]
 pub struct Progress {
-    output: Output,
+    bars: Bars,
     what: String,
     bar: Option<ProgressBar>,
     started: Instant,
@@ -22,24 +72,9 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Begins: `what` is short, `downloading 9.19.0.56+cuda13`.
+    /// Begins a step that runs alone.
     pub fn new(output: Output, what: impl Into<String>, total: Option<u64>) -> Self {
-        let what = what.into();
-        let bar = output.bars.then(|| {
-            let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(10));
-            bar.set_style(style(total.is_some()));
-            bar.set_message(what.clone());
-            bar.enable_steady_tick(Duration::from_millis(120));
-            bar
-        });
-        Self {
-            output,
-            what,
-            bar,
-            started: Instant::now(),
-            before: 0,
-            next_line: FIRST_LINE,
-        }
+        Bars::new(output).begin(what, total)
     }
 
     /// So much was there already.
@@ -67,23 +102,17 @@ impl Progress {
         }
         self.next_line = elapsed * 2;
         let line = line(&self.what, done, self.before, total, elapsed);
-        self.output.note(line);
+        self.bars.note(line);
     }
 
     /// Says something without tearing the bar.
     pub fn note(&self, text: impl std::fmt::Display) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| self.output.note(text)),
-            None => self.output.note(text),
-        }
+        self.bars.note(text);
     }
 
     /// As [`Progress::note`], also under `--quiet`.
     pub fn warning(&self, text: impl std::fmt::Display) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| self.output.warning(text)),
-            None => self.output.warning(text),
-        }
+        self.bars.warning(text);
     }
 }
 
@@ -126,7 +155,13 @@ fn style(with_total: bool) -> ProgressStyle {
         .with_key(
             "left",
             |state: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let _ = out.write_str(&duration(state.eta()));
+                // No byte yet: any time would be a guess.
+                let left = if state.per_sec() < 1.0 {
+                    "?".to_owned()
+                } else {
+                    duration(state.eta())
+                };
+                let _ = out.write_str(&left);
             },
         )
 }

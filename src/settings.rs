@@ -36,8 +36,66 @@ pub struct Settings {
     /// Seconds without a byte after which a transfer is given up and tried again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_timeout: Option<u64>,
+    /// The most that all transfers together take, per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_rate: Option<Rate>,
     /// NVIDIA's licence has been accepted: no more lines about it.
     pub accept_license: bool,
+}
+
+/// Bytes per second, typed like `500kB`, `2MB` or `2M`: powers of 1000, as download pages count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Rate(pub u64);
+
+impl std::str::FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is no rate; write bytes per second like 500kB or 2MB");
+        let text = text.trim();
+        let bare = text.strip_suffix("/s").unwrap_or(text);
+        let bare = bare.strip_suffix(['b', 'B']).unwrap_or(bare);
+        let (number, factor) = match bare.chars().next_back() {
+            Some('k' | 'K') => (&bare[..bare.len() - 1], 1e3),
+            Some('m' | 'M') => (&bare[..bare.len() - 1], 1e6),
+            Some('g' | 'G') => (&bare[..bare.len() - 1], 1e9),
+            _ => (bare, 1.0),
+        };
+        let number: f64 = number.trim().parse().map_err(|_| wrong())?;
+        let rate = number * factor;
+        // Below this a transfer would look dead to the server.
+        if (1000.0..1e15).contains(&rate) {
+            Ok(Self(rate as u64))
+        } else {
+            Err(wrong())
+        }
+    }
+}
+
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(rate) = self;
+        match rate {
+            rate if rate % 1_000_000 == 0 => write!(f, "{}MB", rate / 1_000_000),
+            rate if rate % 1000 == 0 => write!(f, "{}kB", rate / 1000),
+            rate => write!(f, "{rate}B"),
+        }
+    }
+}
+
+impl From<Rate> for String {
+    fn from(rate: Rate) -> Self {
+        rate.to_string()
+    }
+}
+
+impl TryFrom<String> for Rate {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
 }
 
 impl Default for Settings {
@@ -50,6 +108,7 @@ impl Default for Settings {
             pypi_index_url: None,
             keep_archives: false,
             network_timeout: None,
+            limit_rate: None,
             accept_license: false,
         }
     }
@@ -178,13 +237,14 @@ impl Settings {
     }
 
     /// The names that [`Settings::with`] takes.
-    pub const KEYS: [&'static str; 7] = [
+    pub const KEYS: [&'static str; 8] = [
         "default",
         "sources",
         "nvidia-base-url",
         "pypi-index-url",
         "keep-archives",
         "network-timeout",
+        "limit-rate",
         "accept-license",
     ];
 
@@ -287,5 +347,23 @@ mod tests {
         assert!(settings.with("default", Some("newest")).is_err());
         assert!(settings.with("keep-archives", Some("perhaps")).is_err());
         assert!(settings.with("colour", Some("red")).is_err());
+    }
+
+    #[test]
+    fn rates_are_read_as_people_write_them() {
+        for (text, rate) in [
+            ("500kB", 500_000),
+            ("2M", 2_000_000),
+            ("1.5MB/s", 1_500_000),
+            ("1 GB", 1_000_000_000),
+            ("2500", 2500),
+        ] {
+            let read: Rate = text.parse().unwrap();
+            assert_eq!(read, Rate(rate), "{text}");
+            assert_eq!(read.to_string().parse(), Ok(read), "{text}");
+        }
+        for text in ["", "0", "-1M", "fast", "10", "1TB", "NaN", "MB"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
     }
 }

@@ -138,10 +138,11 @@ pub fn environment(env: Env, exe: &Path) -> Env {
     let Some(folder) = exe.parent() else {
         return env;
     };
-    let elements: Vec<PathBuf> = crate::process::split_list(env.var("PATH"))
+    let mut elements: Vec<PathBuf> = crate::process::split_list(env.var("PATH"))
         .into_iter()
-        .filter(|element| element != folder)
+        .filter(|element| !same_text(element, folder))
         .collect();
+    drop_other_names(&mut elements, exe);
     let mut changes: Vec<(OsString, OsString)> = Vec::new();
     if let Ok(path) = crate::process::join_list("PATH", &elements) {
         changes.push(("PATH".into(), path));
@@ -155,9 +156,48 @@ pub fn environment(env: Env, exe: &Path) -> Env {
     env.with(changes)
 }
 
+fn same_text(a: &Path, b: &Path) -> bool {
+    a == b || (cfg!(windows) && a.as_os_str().eq_ignore_ascii_case(b))
+}
+
+/// Drops the elements that are the shims' folder under another name (a link, a mapped drive), as far as the search for the
+/// program would get: a shim that finds itself never ends.
+fn drop_other_names(elements: &mut Vec<PathBuf>, exe: &Path) {
+    let (Some(name), Ok(own)) = (exe.file_name(), dunce::canonicalize(exe)) else {
+        return;
+    };
+    while let Some(at) = elements
+        .iter()
+        .position(|element| element.join(name).is_file())
+    {
+        if dunce::canonicalize(elements[at].join(name)).is_ok_and(|found| found == own) {
+            elements.remove(at);
+        } else {
+            return;
+        }
+    }
+}
+
+/// Names that Windows keeps for devices, whatever extension they have.
+const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
+
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
+    let numbered = |kind: &str| {
+        stem.strip_prefix(kind)
+            .is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt")
+}
+
 fn path_of(store: &Store, name: &str) -> Result<PathBuf, Error> {
+    // `python.exe` is what Windows users see in their folders.
+    let name = name
+        .strip_suffix(std::env::consts::EXE_SUFFIX)
+        .unwrap_or(name);
     let plain = !name.is_empty()
         && !name.starts_with('.')
+        && !(cfg!(windows) && (is_device(name) || name.ends_with(['.', ' '])))
         && !name.contains(|c: char| c.is_control() || r#"/\:*?"<>|"#.contains(c));
     if !plain {
         return Err(Error::BadName {
@@ -167,4 +207,24 @@ fn path_of(store: &Store, name: &str) -> Result<PathBuf, Error> {
     Ok(store
         .shims()
         .join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_devices_are_known() {
+        for (name, expected) in [
+            ("con", true),
+            ("NUL", true),
+            ("com1", true),
+            ("lpt9.tool", true),
+            ("com10", false),
+            ("console", false),
+            ("python", false),
+        ] {
+            assert_eq!(is_device(name), expected, "{name}");
+        }
+    }
 }

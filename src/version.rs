@@ -63,6 +63,12 @@ impl CudnnVersion {
         }
     }
 
+    /// From the constant that sub-libraries export: 0x091300 is 9.19.0.
+    pub fn from_part_constant(number: u32) -> Option<Self> {
+        let [zero, major, minor, patch] = number.to_be_bytes().map(u32::from);
+        (zero == 0 && (7..100).contains(&major)).then(|| Self::new(major, minor, patch))
+    }
+
     /// What `cudnnGetVersion` of this version returns.
     pub fn encoded(self) -> u64 {
         let thousand = if self.major < 9 { 1000 } else { 10_000 };

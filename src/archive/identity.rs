@@ -28,8 +28,10 @@ pub struct Library {
     pub name: String,
     /// For which system and processor; `None` for one that no cuDNN was made for.
     pub platform: Option<Platform>,
-    /// From its version resource.
+    /// From its version resource, else what its `cudnnGetVersion` returns.
     pub version: Option<CudnnVersion>,
+    /// The CUDA runtime inside it: what its `cudnnGetCudartVersion` answers.
+    pub cudart: Option<CudaVersion>,
     /// `DT_SONAME`.
     pub soname: Option<String>,
     /// Libraries that it loads or opens by name.
@@ -102,8 +104,20 @@ pub fn library(path: &Path, archive: &Path) -> Result<Library, Error> {
     let mut opens =
         binary::opened_names(&mut file, &binary).map_err(|error| damaged(Box::new(error)))?;
     opens.extend(binary.imports.iter().cloned());
+    let mut numbers = |function| {
+        binary::returned_numbers(&mut file, &binary, function)
+            .map_err(|error| damaged(Box::new(error)))
+    };
+    let returned = numbers("cudnnGetVersion")?;
+    let cudart = numbers("cudnnGetCudartVersion")?;
+    let major = dll_major(&name).or_else(|| {
+        so_numbers(binary.soname.as_deref().unwrap_or(&name))
+            .first()
+            .copied()
+    });
     Ok(Library {
-        version: resource_version(&binary, &name),
+        version: resource_version(&binary, &name).or_else(|| returned_version(&returned, major)),
+        cudart: returned_cudart(&cudart),
         platform: platform(&binary),
         soname: binary.soname,
         opens,
@@ -201,6 +215,35 @@ fn resource_version(binary: &Binary, name: &str) -> Option<CudnnVersion> {
     })
 }
 
+/// The one number among those a function returns that is a version of this major. The main library of 8 and 9 only passes
+/// the question on; the part that answers (`ops_infer`, `graph`) has it in its code.
+fn returned_version(numbers: &[u32], major: Option<u32>) -> Option<CudnnVersion> {
+    let mut versions: Vec<CudnnVersion> = numbers
+        .iter()
+        .filter_map(|number| CudnnVersion::from_encoded(u64::from(*number)))
+        .filter(|version| major == Some(version.major))
+        .collect();
+    versions.dedup();
+    match *versions {
+        [version] => Some(version),
+        _ => None,
+    }
+}
+
+/// 13010 means 13.1, as `CUDART_VERSION` counts.
+fn returned_cudart(numbers: &[u32]) -> Option<CudaVersion> {
+    let mut found: Vec<CudaVersion> = numbers
+        .iter()
+        .filter(|number| (7000..40_000).contains(*number) && *number % 10 == 0)
+        .map(|number| CudaVersion::new(number / 1000, number % 1000 / 10))
+        .collect();
+    found.dedup();
+    match *found {
+        [version] => Some(version),
+        _ => None,
+    }
+}
+
 /// The `8` of `cudnn_ops_infer64_8.dll`.
 pub fn dll_major(name: &str) -> Option<u32> {
     let lower = name.to_lowercase();
@@ -267,7 +310,7 @@ pub fn conclude(evidence: &Evidence) -> Result<Conclusion, Problem> {
     let flavour = flavour(libraries);
     if claims.flavour.is_some_and(|claimed| claimed != flavour) {
         remarks.push(format!(
-            "its name does not say so, but it is the {flavour} flavour"
+            "by its name it is another flavour, but it is {flavour}"
         ));
     }
     let variant = variant(evidence, &mut remarks);
@@ -412,12 +455,18 @@ fn flavour(libraries: &[Library]) -> Flavour {
     }
 }
 
-/// The CUDA it was built for: the major from the cuBLAS it opens, the minor (builds before 8.5) from names.
+/// The CUDA it was built for: the major from the cuBLAS it opens and the runtime inside it, the minor (builds before 8.5) from
+/// names.
 fn variant(evidence: &Evidence, remarks: &mut Vec<String>) -> Option<CudaVersion> {
     let opened: BTreeSet<&str> = opened(&evidence.libraries);
+    let linked = evidence
+        .libraries
+        .iter()
+        .filter_map(|library| library.cudart);
     let majors: BTreeSet<u32> = opened
         .iter()
         .filter_map(|name| cublas_major(name))
+        .chain(linked.map(|cudart| cudart.major))
         .collect();
     // CUDA 11's cuDNN makes NVRTC's name of two numbers, later ones of one (9.10 for CUDA 11 and 12, 9.19 for 13).
     let nvrtc_of_11 = opened.contains("libnvrtc.so.%d.%d");
@@ -520,6 +569,7 @@ mod tests {
             name: name.to_owned(),
             platform: Some(Platform::WindowsX64),
             version: version.map(|text| text.parse().unwrap()),
+            cudart: None,
             soname: None,
             opens: opens.iter().map(|name| (*name).to_owned()).collect(),
         }
@@ -642,6 +692,44 @@ mod tests {
             shown(&bare),
             r#"9.19.0 - jit linux-x86_64 needs [] remarks []"#
         );
+    }
+
+    #[test]
+    fn code_tells_version_and_cuda_where_names_do_not() {
+        assert_eq!(
+            returned_version(&[0, 91900, 9190], Some(9)),
+            Some(CudnnVersion::new(9, 19, 0))
+        );
+        assert_eq!(returned_version(&[91900], Some(8)), None);
+        assert_eq!(returned_version(&[91900, 91002], Some(9)), None);
+        assert_eq!(
+            returned_cudart(&[65536, 13010]),
+            Some(CudaVersion::new(13, 1))
+        );
+        assert_eq!(returned_cudart(&[0, 500]), None);
+        let graph = Library {
+            version: Some(CudnnVersion::new(9, 19, 0)),
+            cudart: Some(CudaVersion::new(13, 1)),
+            ..so(
+                "libcudnn_graph.so.9",
+                "libcudnn_graph.so.9",
+                &["libnvrtc.so.%d"],
+            )
+        };
+        let evidence = Evidence {
+            libraries: vec![so("libcudnn.so.9", "libcudnn.so.9", &[]), graph],
+            ..Evidence::default()
+        };
+        assert!(
+            shown(&evidence).starts_with("9.19.0 13 full"),
+            "{}",
+            shown(&evidence)
+        );
+        let other = Evidence {
+            headers: Some(CudnnVersion::new(9, 10, 2)),
+            ..evidence
+        };
+        assert!(shown(&other).starts_with("Mixed"), "{}", shown(&other));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -301,7 +301,7 @@ impl<'a> Intake<'a> {
     /// # Errors
     ///
     /// When reading or writing fails, or the content conflicts with another member.
-    pub fn take(&self, wanted: Wanted, name: &str, content: &mut dyn Read) -> Result<(), Error> {
+    pub fn take(&self, wanted: Wanted, name: &str, content: &mut dyn BufRead) -> Result<(), Error> {
         match wanted {
             Wanted::No => Ok(()),
             Wanted::Note(note) => {
@@ -465,17 +465,20 @@ impl<'a> Intake<'a> {
     fn copy(
         &self,
         name: &str,
-        content: &mut dyn Read,
+        content: &mut dyn BufRead,
         mut write: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut buffer = vec![0; CHUNK];
         loop {
-            match content.read(&mut buffer) {
-                Ok(0) => return Ok(()),
-                Ok(read) => write(&buffer[..read])?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            let count = match content.fill_buf() {
+                Ok([]) => return Ok(()),
+                Ok(bytes) => {
+                    write(bytes)?;
+                    bytes.len()
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(self.read_error(Some(name), error)),
-            }
+            };
+            content.consume(count);
         }
     }
 

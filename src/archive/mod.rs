@@ -24,6 +24,7 @@ mod budget;
 mod claims;
 mod error;
 mod identity;
+mod inflate;
 mod intake;
 mod kind;
 mod links;
@@ -38,6 +39,7 @@ use budget::Budget;
 use claims::Claims;
 pub use error::Error;
 use identity::Evidence;
+pub use identity::header_version;
 use intake::{CHUNK, Haul, Intake, Rule, Taken, hex};
 use kind::Kind;
 

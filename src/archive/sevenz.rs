@@ -7,7 +7,7 @@ use std::path::Path;
 use sevenz_rust2::{ArchiveReader, Password};
 
 use super::Error;
-use super::intake::{Intake, Wanted};
+use super::intake::{CHUNK, Intake, Wanted};
 use crate::error::IoError;
 
 /// Dictionaries up to this size (in KiB): `7z -mx=9` uses 64 MiB, hand-set ones go higher and are still unpacked.
@@ -78,7 +78,7 @@ fn take(
     }
     match intake.offer(name)? {
         Wanted::Inner(_) if intake.has_libraries() => Ok(()),
-        wanted => intake.take(wanted, name, content),
+        wanted => intake.take(wanted, name, &mut BufReader::with_capacity(CHUNK, content)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::Error;
-use super::intake::{Intake, Wanted};
+use super::intake::{CHUNK, Intake, Wanted};
 use super::kind::{Compression, is_tar};
 use crate::error::IoError;
 
@@ -174,7 +174,7 @@ fn read_tar(intake: &Intake, mut stream: Stream, compression: Compression) -> Re
     };
     let mut archive = tar::Archive::new(&mut tail);
     for entry in archive.entries().map_err(damaged)? {
-        let mut entry = entry.map_err(damaged)?;
+        let entry = entry.map_err(damaged)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let kind = entry.header().entry_type();
         if kind.is_symlink() || kind.is_hard_link() {
@@ -191,7 +191,10 @@ fn read_tar(intake: &Intake, mut stream: Stream, compression: Compression) -> Re
             match wanted {
                 // An archive that has the package itself needs no other one inside.
                 Wanted::Inner(_) if intake.has_libraries() => {}
-                wanted => intake.take(wanted, &name, &mut entry)?,
+                wanted => {
+                    let mut content = BufReader::with_capacity(CHUNK, entry);
+                    intake.take(wanted, &name, &mut content)?;
+                }
             }
         } else {
             // Devices and pipes are nobody's library; their names are checked all the same.

@@ -7,12 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use super::budget::Budget;
 use super::claims::Claims;
 use super::identity::{self, Evidence};
-use super::intake::{Intake, Rule, Wanted};
+use super::intake::{CHUNK, Intake, Rule, Wanted};
 use super::{Error, Identity, Unpacked};
 use crate::error::IoError;
 use crate::layout::{self, Folder, Place};
@@ -145,10 +146,11 @@ impl Found {
         let mut done = 0;
         for (place, path) in &self.files {
             let name = path.to_string_lossy();
-            let mut file = File::open(path).map_err(IoError::at("read", path))?;
+            let file = File::open(path).map_err(IoError::at("read", path))?;
+            let mut file = BufReader::with_capacity(CHUNK, file);
             let slot = intake.claim(place.clone(), &name);
             intake.take(Wanted::File(slot), &name, &mut file)?;
-            done += file.metadata().map_or(0, |it| it.len());
+            done += file.get_ref().metadata().map_or(0, |it| it.len());
             progress(done);
         }
         let unpacked = super::finish(&self.folder, target, intake.finish(), self.name)?;

@@ -5,17 +5,17 @@
 //! half of all bytes, so it must start at once. Each thread has a file handle and a few hundred kilobytes of buffers.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use flate2::Crc;
-use flate2::bufread::DeflateDecoder;
 use zip::{CompressionMethod, ZipArchive};
 
 use super::Error;
+use super::inflate::Inflater;
 use super::intake::{CHUNK, Intake, Wanted};
 use crate::error::IoError;
 
@@ -182,14 +182,14 @@ fn extract(intake: &Intake, file: &Path, job: Job, total: &AtomicU64) -> Result<
         inner: input.take(job.packed),
         total,
     };
+    let counted = BufReader::with_capacity(CHUNK, counted);
     match job.method {
         CompressionMethod::Stored => {
             let mut content = Checked::new(counted, job.size, job.crc);
             intake.take(job.wanted, &job.name, &mut content)
         }
         CompressionMethod::Deflated => {
-            let buffered = BufReader::with_capacity(CHUNK, counted);
-            let mut content = Checked::new(DeflateDecoder::new(buffered), job.size, job.crc);
+            let mut content = Checked::new(Inflater::new(counted), job.size, job.crc);
             intake.take(job.wanted, &job.name, &mut content)
         }
         // Rare methods (Deflate64, bzip2, LZMA, zstd of other packers) are the zip crate's own business.
@@ -200,6 +200,7 @@ fn extract(intake: &Intake, file: &Path, job: Job, total: &AtomicU64) -> Result<
             let content = archive
                 .by_index(job.index)
                 .map_err(|error| zip_error(intake, Some(&job.name), error))?;
+            let content = BufReader::with_capacity(CHUNK, content);
             let mut content = Checked::new(content, job.size, job.crc);
             intake.take(job.wanted, &job.name, &mut content)?;
             total.fetch_add(job.packed, Ordering::Relaxed);
@@ -254,7 +255,7 @@ struct Checked<R> {
     expected: u32,
 }
 
-impl<R: Read> Checked<R> {
+impl<R: BufRead> Checked<R> {
     fn new(inner: R, size: u64, expected: u32) -> Self {
         Self {
             inner,
@@ -265,25 +266,36 @@ impl<R: Read> Checked<R> {
     }
 }
 
-impl<R: Read> Read for Checked<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl<R: BufRead> BufRead for Checked<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
         let bad = |what| io::Error::new(io::ErrorKind::InvalidData, what);
-        if buffer.is_empty() {
-            return Ok(0);
+        let content = self.inner.fill_buf()?;
+        if content.len() as u64 > self.left {
+            return Err(bad("it is longer than the directory says"));
         }
-        let read = self.inner.read(buffer)?;
-        if read == 0 {
-            return match (self.left, self.crc.sum() == self.expected) {
-                (0, true) => Ok(0),
-                (0, false) => Err(bad("its checksum is wrong")),
-                _ => Err(bad("it is shorter than the directory says")),
-            };
+        if content.is_empty() && self.left > 0 {
+            return Err(bad("it is shorter than the directory says"));
         }
-        self.left = self
-            .left
-            .checked_sub(read as u64)
-            .ok_or_else(|| bad("it is longer than the directory says"))?;
-        self.crc.update(&buffer[..read]);
-        Ok(read)
+        if content.is_empty() && self.crc.sum() != self.expected {
+            return Err(bad("its checksum is wrong"));
+        }
+        Ok(content)
+    }
+
+    fn consume(&mut self, count: usize) {
+        // What is consumed was lent before, so it is there without another read.
+        if let Ok(content) = self.inner.fill_buf() {
+            self.crc.update(&content[..count]);
+            self.left -= count as u64;
+        }
+        self.inner.consume(count);
+    }
+}
+
+impl<R: BufRead> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek};
 
 use super::{
-    Binary, Error, Exports, Format, MAX_ENTRIES, Machine, SearchPath, Section, Source, string_at,
+    Binary, Error, Format, MAX_CODE, MAX_ENTRIES, Machine, SearchPath, Section, Source, string_at,
     u16_at, u32_at, u64_at,
 };
 
@@ -63,26 +63,87 @@ pub fn read<R: Read + Seek>(source: &mut Source<R>) -> Result<Binary, Error> {
         u16_at(&head, 60),
         64,
     ) {
-        read_sections(source, &sections, u16_at(&head, 62), &mut binary);
+        let loads = loads(&programs);
+        read_sections(source, &sections, u16_at(&head, 62), &loads, &mut binary);
     }
     Ok(binary)
 }
 
-pub fn export_names<R: Read + Seek>(
-    source: &mut Source<R>,
-    (symbols, size): (u64, u64),
-    (strings, strings_size): (u64, u64),
-) -> Result<BTreeSet<String>, Error> {
-    let count = (size / 24).min(MAX_ENTRIES as u64) as usize;
-    let table = source.bytes(symbols, count * 24)?;
-    let strings = source.bytes(strings, strings_size.min(MAX_STRING_TABLE) as usize)?;
-    let defined = |symbol: &&[u8]| u16_at(symbol, 6) != 0 && symbol[4] >> 4 != 0;
-    Ok(table
-        .chunks_exact(24)
-        .filter(defined)
-        .filter_map(|symbol| string_at(&strings, u32_at(symbol, 0) as usize))
-        .filter(|name| !name.is_empty())
-        .collect())
+/// Where the table of dynamic symbols lies, and which part of the file is loaded where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exports {
+    symbols: (u64, u64),
+    strings: (u64, u64),
+    loads: Vec<Load>,
+}
+
+/// A loaded segment: address, size in the file, offset in the file.
+type Load = (u64, u64, u64);
+
+impl Exports {
+    pub fn names<R: Read + Seek>(&self, source: &mut Source<R>) -> Result<BTreeSet<String>, Error> {
+        Ok(self
+            .defined(source)?
+            .into_iter()
+            .map(|(name, ..)| name)
+            .collect())
+    }
+
+    /// The code of a function.
+    pub fn code<R: Read + Seek>(
+        &self,
+        source: &mut Source<R>,
+        function: &str,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let defined = self.defined(source)?;
+        let Some((_, address, size)) = defined.into_iter().find(|(name, ..)| name == function)
+        else {
+            return Ok(None);
+        };
+        let start = file_offset(&self.loads, address).ok_or(Error::Malformed("symbol table"))?;
+        let available = source.len.saturating_sub(start);
+        // Hand-written symbols may have no size.
+        let size = if size == 0 { MAX_CODE } else { size };
+        source
+            .bytes(start, size.min(MAX_CODE).min(available) as usize)
+            .map(Some)
+    }
+
+    /// Name, address and size of each symbol that others can use.
+    fn defined<R: Read + Seek>(
+        &self,
+        source: &mut Source<R>,
+    ) -> Result<Vec<(String, u64, u64)>, Error> {
+        let count = (self.symbols.1 / 24).min(MAX_ENTRIES as u64) as usize;
+        let table = source.bytes(self.symbols.0, count * 24)?;
+        let strings = source.bytes(
+            self.strings.0,
+            self.strings.1.min(MAX_STRING_TABLE) as usize,
+        )?;
+        Ok(table
+            .chunks_exact(24)
+            .filter(|symbol| u16_at(symbol, 6) != 0 && symbol[4] >> 4 != 0)
+            .filter_map(|symbol| {
+                let name = string_at(&strings, u32_at(symbol, 0) as usize)?;
+                (!name.is_empty()).then(|| (name, u64_at(symbol, 8), u64_at(symbol, 16)))
+            })
+            .collect())
+    }
+}
+
+fn loads(programs: &[Vec<u8>]) -> Vec<Load> {
+    programs
+        .iter()
+        .filter(|entry| u32_at(entry, 0) == PT_LOAD)
+        .map(|entry| (u64_at(entry, 16), u64_at(entry, 32), u64_at(entry, 8)))
+        .collect()
+}
+
+fn file_offset(loads: &[Load], address: u64) -> Option<u64> {
+    loads.iter().find_map(|(start, size, offset)| {
+        let inside = address.checked_sub(*start)?;
+        (inside < *size).then(|| offset.checked_add(inside))?
+    })
 }
 
 fn table<R: Read + Seek>(
@@ -124,14 +185,8 @@ fn read_dynamic<R: Read + Seek>(
     let Some(address) = value(DT_STRTAB) else {
         return Ok(());
     };
-    let offset = programs
-        .iter()
-        .filter(|entry| u32_at(entry, 0) == PT_LOAD)
-        .find_map(|entry| {
-            let inside = address.checked_sub(u64_at(entry, 16))?;
-            (inside < u64_at(entry, 32)).then(|| u64_at(entry, 8).checked_add(inside))?
-        })
-        .ok_or(Error::Malformed("dynamic string table"))?;
+    let offset =
+        file_offset(&loads(programs), address).ok_or(Error::Malformed("dynamic string table"))?;
     let size = value(DT_STRSZ).unwrap_or(0).min(MAX_STRING_TABLE) as usize;
     let strings = source.bytes(offset, size)?;
     let text = |at: u64| {
@@ -157,6 +212,7 @@ fn read_sections<R: Read + Seek>(
     source: &mut Source<R>,
     sections: &[Vec<u8>],
     names: u16,
+    loads: &[Load],
     binary: &mut Binary,
 ) {
     let place = |section: &[u8]| (u64_at(section, 24), u64_at(section, 32));
@@ -174,13 +230,12 @@ fn read_sections<R: Read + Seek>(
             0 | SHT_NOBITS => continue,
             SHT_DYNSYM => {
                 let linked = sections.get(u32_at(section, 40) as usize);
-                if let Some((strings, strings_size)) = linked.map(|linked| place(linked)) {
-                    binary.exports = Exports::Elf {
-                        symbols: offset,
-                        size,
+                if let Some(strings) = linked.map(|linked| place(linked)) {
+                    binary.exports = super::Exports::Elf(Exports {
+                        symbols: (offset, size),
                         strings,
-                        strings_size,
-                    };
+                        loads: loads.to_vec(),
+                    });
                 }
             }
             _ => {}

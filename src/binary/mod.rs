@@ -12,12 +12,14 @@ mod elf;
 mod pe;
 mod strings;
 
-pub use strings::opened_names;
+pub use strings::{opened_names, opened_parts};
 
 /// The longest name or string that is believed.
 const MAX_STRING: usize = 1024;
 /// The most entries of any table that is believed; cuDNN exports some hundred functions.
 const MAX_ENTRIES: usize = 65_536;
+/// The most code of one function that is read; cuDNN's getters have 200 to 600 bytes.
+const MAX_CODE: u64 = 1024;
 
 /// A file that begins like a library but can't be one.
 #[derive(Debug, thiserror::Error)]
@@ -95,17 +97,8 @@ struct Section {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Exports {
     None,
-    Pe {
-        names: u64,
-        count: usize,
-        sections: Vec<pe::Mapped>,
-    },
-    Elf {
-        symbols: u64,
-        size: u64,
-        strings: u64,
-        strings_size: u64,
-    },
+    Pe(pe::Exports),
+    Elf(elf::Exports),
 }
 
 /// Reads what a file says of itself; `None` when it is neither PE nor ELF nor Mach-O.
@@ -137,19 +130,59 @@ pub fn exports(file: &mut (impl Read + Seek), binary: &Binary) -> Result<Vec<Str
     let mut source = Source::new(file)?;
     let names: BTreeSet<String> = match &binary.exports {
         Exports::None => BTreeSet::new(),
-        Exports::Pe {
-            names,
-            count,
-            sections,
-        } => pe::export_names(&mut source, *names, *count, sections)?,
-        Exports::Elf {
-            symbols,
-            size,
-            strings,
-            strings_size,
-        } => elf::export_names(&mut source, (*symbols, *size), (*strings, *strings_size))?,
+        Exports::Pe(exports) => exports.names(&mut source)?.into_iter().collect(),
+        Exports::Elf(exports) => exports.names(&mut source)?,
     };
     Ok(names.into_iter().collect())
+}
+
+/// The numbers that an exported function of an x86-64 library puts into its result register, in order.
+///
+/// `cudnnGetVersion` is such a function: what it returns stands in its code, and nowhere else in a Linux library. It can be
+/// read without running anything.
+///
+/// # Errors
+///
+/// When reading fails or a table makes no sense.
+pub fn returned_numbers(
+    file: &mut (impl Read + Seek),
+    binary: &Binary,
+    function: &str,
+) -> Result<Vec<u32>, Error> {
+    /// `mov eax, imm32`
+    const MOV_EAX: u8 = 0xb8;
+    let mut source = Source::new(file)?;
+    let code = match (&binary.exports, binary.machine) {
+        (Exports::Pe(exports), Machine::X64) => exports.code(&mut source, function)?,
+        (Exports::Elf(exports), Machine::X64) => exports.code(&mut source, function)?,
+        _ => None,
+    };
+    Ok(code
+        .unwrap_or_default()
+        .windows(5)
+        .filter(|window| window[0] == MOV_EAX)
+        .map(|window| u32_at(window, 1))
+        .collect())
+}
+
+/// The 32-bit constant that a Linux library exports under this name.
+///
+/// # Errors
+///
+/// When reading fails or a table makes no sense.
+pub fn constant(
+    file: &mut (impl Read + Seek),
+    binary: &Binary,
+    name: &str,
+) -> Result<Option<u32>, Error> {
+    let Exports::Elf(exports) = &binary.exports else {
+        return Ok(None);
+    };
+    // What lies at the symbol's address is read the same way, be it code or a number.
+    let bytes = exports.code(&mut Source::new(file)?, name)?;
+    Ok(bytes
+        .filter(|bytes| bytes.len() >= 4)
+        .map(|bytes| u32_at(&bytes, 0)))
 }
 
 /// 64-bit little-endian Mach-O: only the processor is read.
@@ -305,6 +338,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_function_returns_is_read_from_its_code() {
+        // push rbp; mov edx, 0x10000; mov eax, 91900; pop rbp; ret
+        let code = b"\x55\xba\x00\x00\x01\x00\xb8\xfc\x66\x01\x00\x5d\xc3";
+        let library = ElfSample {
+            exports: vec!["cudnnGetVersion"],
+            code,
+            ..ElfSample::default()
+        };
+        let dll = PeSample {
+            exports: vec!["cudnnCreate", "cudnnGetVersion"],
+            code,
+            ..PeSample::default()
+        };
+        for bytes in [library.build(), dll.build()] {
+            let mut file = Cursor::new(bytes);
+            let binary = read(&mut file).unwrap().unwrap();
+            let numbers = |file: &mut Cursor<Vec<u8>>, name| returned_numbers(file, &binary, name);
+            assert_eq!(numbers(&mut file, "cudnnGetVersion").unwrap(), [91900]);
+            assert_eq!(numbers(&mut file, "cudnnDestroy").unwrap(), [0; 0]);
+        }
+    }
+
+    #[test]
     fn names_that_are_opened_at_run_time_are_found_in_the_data_only() {
         let strings =
             b"\0libcublasLt.so.12\0cannot open libcublas.so.12!\0libnvrtc.so.%d\0cublasCreate_v2\0";
@@ -360,6 +416,7 @@ mod tests {
             let mut file = Cursor::new(bytes);
             if let Ok(Some(binary)) = read(&mut file) {
                 let _ = exports(&mut file, &binary);
+                let _ = returned_numbers(&mut file, &binary, "a");
                 let _ = opened_names(&mut file, &binary);
             }
         }

@@ -1,10 +1,9 @@
 //! Windows DLLs.
 
-use std::collections::BTreeSet;
 use std::io::{Read, Seek};
 
 use super::{
-    Binary, Error, Exports, Format, MAX_ENTRIES, Machine, Section, Source, u16_at, u32_at,
+    Binary, Error, Format, MAX_CODE, MAX_ENTRIES, Machine, Section, Source, u16_at, u32_at,
 };
 
 const EXPORT_TABLE: usize = 0;
@@ -96,27 +95,56 @@ pub fn read<R: Read + Seek>(source: &mut Source<R>) -> Result<Option<Binary>, Er
         let table = source.bytes(place(&mapped, address)?, 40)?;
         let count = u32_at(&table, 24) as usize;
         if count > 0 {
-            binary.exports = Exports::Pe {
+            binary.exports = super::Exports::Pe(Exports {
                 names: place(&mapped, u32_at(&table, 32))?,
+                ordinals: place(&mapped, u32_at(&table, 36))?,
+                functions: place(&mapped, u32_at(&table, 28))?,
                 count: count.min(MAX_ENTRIES),
                 sections: mapped,
-            };
+            });
         }
     }
     Ok(Some(binary))
 }
 
-pub fn export_names<R: Read + Seek>(
-    source: &mut Source<R>,
+/// Where the tables of exports lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exports {
     names: u64,
+    ordinals: u64,
+    functions: u64,
     count: usize,
-    sections: &[Mapped],
-) -> Result<BTreeSet<String>, Error> {
-    let table = source.bytes(names, count * 4)?;
-    table
-        .chunks_exact(4)
-        .map(|entry| source.string(place(sections, u32_at(entry, 0))?))
-        .collect()
+    sections: Vec<Mapped>,
+}
+
+impl Exports {
+    pub fn names<R: Read + Seek>(&self, source: &mut Source<R>) -> Result<Vec<String>, Error> {
+        let table = source.bytes(self.names, self.count * 4)?;
+        table
+            .chunks_exact(4)
+            .map(|entry| source.string(place(&self.sections, u32_at(entry, 0))?))
+            .collect()
+    }
+
+    /// The code of a function, up to the padding behind it.
+    pub fn code<R: Read + Seek>(
+        &self,
+        source: &mut Source<R>,
+        function: &str,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let names = self.names(source)?;
+        let Some(at) = names.iter().position(|name| name == function) else {
+            return Ok(None);
+        };
+        let ordinal = source.bytes(self.ordinals + at as u64 * 2, 2)?;
+        let entry = self.functions + u64::from(u16_at(&ordinal, 0)) * 4;
+        let start = place(&self.sections, source.u32(entry)?)?;
+        let size = MAX_CODE.min(source.len.saturating_sub(start));
+        let mut code = source.bytes(start, size as usize)?;
+        let end = code.windows(4).position(|window| window == [0xcc; 4]);
+        code.truncate(end.unwrap_or(code.len()));
+        Ok(Some(code))
+    }
 }
 
 fn place(sections: &[Mapped], address: u32) -> Result<u64, Error> {

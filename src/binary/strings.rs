@@ -12,7 +12,9 @@ const CHUNK: usize = 1 << 20;
 /// Longer than any library's file name; chunks overlap by it.
 const OVERLAP: usize = 128;
 /// Beginnings of the names that matter. Each is followed by more of the name, so that `cublasCreate_v2` is told apart.
-const STEMS: [&[u8]; 3] = [b"cublas", b"nvrtc", b"zlibwapi"];
+const STEMS: &[&[u8]] = &[b"cublas", b"nvrtc", b"zlibwapi"];
+/// What the names of cuDNN's own parts have in common.
+const PARTS: &[&[u8]] = &[b"cudnn_"];
 const DATA_SECTIONS: [&str; 5] = [".rodata", ".data.rel.ro", ".data", ".rdata", "_RDATA"];
 /// Without a section table the whole file is searched, up to here.
 const MAX_WITHOUT_SECTIONS: u64 = 64 << 20;
@@ -23,6 +25,32 @@ const MAX_WITHOUT_SECTIONS: u64 = 64 << 20;
 ///
 /// When reading fails.
 pub fn opened_names(file: &mut (impl Read + Seek), binary: &Binary) -> Result<Vec<String>, Error> {
+    names(file, binary, STEMS, library_name)
+}
+
+/// File names of cuDNN's parts in the data of `file`, sorted, as it opens them: `libcudnn_graph.so`, `cudnn_cnn64_9.dll`. Whole
+/// files are searched: ask only the small libraries, which are those that open others.
+///
+/// # Errors
+///
+/// When reading fails.
+pub fn opened_parts(file: &mut (impl Read + Seek), binary: &Binary) -> Result<Vec<String>, Error> {
+    names(file, binary, PARTS, |bytes| {
+        let name = std::str::from_utf8(bytes).ok()?;
+        let part = name
+            .strip_prefix("lib")
+            .unwrap_or(name)
+            .starts_with("cudnn_");
+        (part && (name.ends_with(".so") || name.ends_with(".dll"))).then(|| name.to_owned())
+    })
+}
+
+fn names(
+    file: &mut (impl Read + Seek),
+    binary: &Binary,
+    stems: &[&[u8]],
+    accept: impl Fn(&[u8]) -> Option<String>,
+) -> Result<Vec<String>, Error> {
     let source = Source::new(file)?;
     let mut ranges: Vec<(u64, u64)> = binary
         .sections
@@ -37,13 +65,18 @@ pub fn opened_names(file: &mut (impl Read + Seek), binary: &Binary) -> Result<Ve
     for (offset, size) in ranges {
         let size = size.min(source.len.saturating_sub(offset));
         source.file.seek(SeekFrom::Start(offset))?;
-        search(&mut source.file.take(size), &mut found)?;
+        search(&mut source.file.take(size), stems, &accept, &mut found)?;
     }
     Ok(found.into_iter().collect())
 }
 
-fn search(data: &mut impl Read, found: &mut BTreeSet<String>) -> Result<(), Error> {
-    let finders = STEMS.map(memchr::memmem::Finder::new);
+fn search(
+    data: &mut impl Read,
+    stems: &[&[u8]],
+    accept: &impl Fn(&[u8]) -> Option<String>,
+    found: &mut BTreeSet<String>,
+) -> Result<(), Error> {
+    let finders: Vec<_> = stems.iter().map(memchr::memmem::Finder::new).collect();
     let mut buffer = Vec::with_capacity(CHUNK + OVERLAP);
     loop {
         let kept = buffer.len().min(OVERLAP);
@@ -58,7 +91,7 @@ fn search(data: &mut impl Read, found: &mut BTreeSet<String>) -> Result<(), Erro
                 // A name that is cut by the chunk's edge lies whole in the chunk before or after.
                 let cut = (start == 0 && kept > 0) || (end == buffer.len() && !last);
                 if !cut {
-                    found.extend(library_name(&buffer[start..end]));
+                    found.extend(accept(&buffer[start..end]));
                 }
             }
         }
@@ -100,7 +133,7 @@ mod tests {
             data.extend(b"libcublasLt.so.12\0");
             data.resize(CHUNK * 2, 0);
             let mut found = BTreeSet::new();
-            search(&mut &data[..], &mut found).unwrap();
+            search(&mut &data[..], STEMS, &library_name, &mut found).unwrap();
             assert_eq!(
                 found.iter().collect::<Vec<_>>(),
                 ["libcublasLt.so.12"],

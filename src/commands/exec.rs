@@ -95,7 +95,7 @@ fn launch(
     }
     if let Some(file) = stronger_copy(ctx, &selected.build, &program) {
         ctx.output.warning(format!(
-            "Windows loads `{}` before the selected cuDNN: it lies where every program looks first",
+            "`{}` lies where Windows looks first: programs may load it instead of the selected cuDNN",
             file.display()
         ));
     }

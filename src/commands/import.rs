@@ -175,10 +175,7 @@ fn on_this_machine(ctx: &Context, args: &Args) -> Result<Vec<(String, tree::Foun
 }
 
 fn adopt(ctx: &Context, args: &Args, path: &Path) -> Result<Exit, Error> {
-    if !path.exists() {
-        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-        return Err(IoError::at("find", path)(missing).into());
-    }
+    path.metadata().map_err(IoError::at("find", path))?;
     if path.is_file() {
         if args.link {
             return Err(CommandError::Usage {

@@ -1,14 +1,13 @@
 //! `cudnnm install`: gets builds into the store.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
-
-use serde::Serialize;
+use std::time::{Duration, Instant};
 
 use super::installing::{
-    Claim, FromPath, Installed, InstalledCompanion, Options, Origin, Plan, Session,
+    Claim, CompanionEntry, Entry, FromPath, Installed, InstalledCompanion, Options, Plan, Report,
+    Session,
 };
-use super::selected;
+use super::{fitness, selected};
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::output::size;
@@ -30,6 +29,9 @@ pub struct Args {
     /// From this archive or folder instead of a server; what it is shows its content
     #[arg(long, value_name = "PATH", conflicts_with_all = ["source", "refresh"])]
     from: Option<PathBuf>,
+    /// What this release of a framework wants
+    #[arg(long = "for", value_name = "NAME==VERSION")]
+    framework: Option<String>,
     /// Of several variants, the one for this CUDA
     #[arg(long, value_name = "VERSION")]
     cuda: Option<CudaVersion>,
@@ -63,50 +65,6 @@ pub struct Args {
     /// One JSON document
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Serialize)]
-struct Report {
-    schema: u32,
-    dry_run: bool,
-    builds: Vec<Entry>,
-    companions: Vec<CompanionEntry>,
-}
-
-#[derive(Serialize)]
-struct CompanionEntry {
-    status: &'static str,
-    companion: String,
-    path: PathBuf,
-}
-
-#[derive(Serialize)]
-struct Entry {
-    status: &'static str,
-    asked: Option<String>,
-    build: String,
-    #[serde(flatten)]
-    id: BuildId,
-    path: PathBuf,
-    source: Option<String>,
-    origin: Option<String>,
-    file: Option<String>,
-    size: Option<u64>,
-    sha256: Option<String>,
-    variant_reason: Option<String>,
-}
-
-impl Entry {
-    fn with_origin(self, origin: Option<Origin>) -> Self {
-        let Some(origin) = origin else { return self };
-        Self {
-            source: Some(origin.source),
-            origin: Some(origin.address),
-            size: Some(origin.size),
-            sha256: Some(origin.sha256).filter(|digest| !digest.is_empty()),
-            ..self
-        }
-    }
 }
 
 /// Runs the command.
@@ -148,35 +106,38 @@ fn from_servers(ctx: &Context, args: &Args, session: &Session<'_>) -> Result<Ent
     let mut plans: Vec<Plan> = Vec::new();
     for spec in wanted(ctx, args)? {
         let plan = session.plan(&spec)?;
+        fitness::check(ctx, &plan.build, args.force)?;
         if !plans.iter().any(|other| other.build == plan.build) {
             plans.push(plan);
         }
     }
     let (mut entries, mut companions) = (Vec::new(), Vec::new());
-    for plan in &plans {
+    let mut missing = Vec::new();
+    for plan in plans {
         if let Some(build) = plan.present.filter(|_| !args.force) {
             let path = ctx.store.build_folder(&build);
             ctx.output
                 .note(format!("{build} is installed already: {}", path.display()));
             if args.with_companions && !args.dry_run {
                 let needs = ctx.store.receipt(&build.folder())?.needs;
-                companions.extend(add_companions(ctx, session, &build, &needs)?);
+                companions.extend(add_companions(session, &build, &needs)?);
             }
-            entries.push(planned(ctx, plan, "present", build));
+            entries.push(Entry::planned(ctx, &plan, "present", build));
         } else if args.dry_run {
             if !args.json {
-                show(ctx, plan);
+                show(ctx, &plan);
             }
-            entries.push(planned(ctx, plan, "planned", plan.build));
+            entries.push(Entry::planned(ctx, &plan, "planned", plan.build));
         } else {
-            session.tell(plan);
-            let started = Instant::now();
-            let installed = session.carry_out(plan)?;
-            companions.extend(finish(ctx, args, session, &installed, started)?);
-            let entry = planned(ctx, plan, status(&installed), installed.build);
-            entries.push(entry.with_origin(installed.origin));
+            missing.push(plan);
         }
     }
+    session.carry_out_all(&missing, |plan, installed, took| {
+        companions.extend(finish(args, session, &installed, took)?);
+        let entry = Entry::planned(ctx, plan, status(&installed), installed.build);
+        entries.push(entry.with_origin(installed.origin));
+        Ok(())
+    })?;
     Ok((entries, companions))
 }
 
@@ -212,48 +173,37 @@ fn from_path(
         dry_run,
     } = session.install_from(&ctx.absolute(path), &claim, args.dry_run)?;
     let build = installed.build;
-    let folder = ctx.store.build_folder(&build);
     let mut companions = Vec::new();
     if dry_run {
         if !args.json {
             ctx.output.line(build);
+            let folder = ctx.store.build_folder(&build);
             ctx.output.line(format!("  to       {}", folder.display()));
         }
     } else {
-        companions = finish(ctx, args, session, &installed, started)?;
+        companions = finish(args, session, &installed, started.elapsed())?;
     }
     let status = if dry_run {
         "planned"
     } else {
         status(&installed)
     };
-    let entry = Entry {
-        status,
-        asked: claim.spec.map(|spec| spec.to_string()),
-        build: build.to_string(),
-        id: build,
-        path: folder,
-        source: None,
-        origin: None,
-        file,
-        size: None,
-        sha256: None,
-        variant_reason: None,
-    };
+    let mut entry = Entry::new(ctx, status, build);
+    entry.asked = claim.spec.map(|spec| spec.to_string());
+    entry.file = file;
     Ok((vec![entry.with_origin(installed.origin)], companions))
 }
 
 /// What is said and done after an install: where it is, and what it needs beside itself.
 fn finish(
-    ctx: &Context,
     args: &Args,
     session: &Session<'_>,
     installed: &Installed,
-    started: Instant,
+    took: Duration,
 ) -> Result<Vec<CompanionEntry>, Error> {
-    report(ctx, installed, started);
+    report(session, installed, took);
     if args.with_companions {
-        return add_companions(ctx, session, &installed.build, &installed.needs);
+        return add_companions(session, &installed.build, &installed.needs);
     }
     session.tell_missing(installed)?;
     Ok(Vec::new())
@@ -269,7 +219,6 @@ fn status(installed: &Installed) -> &'static str {
 
 /// Installs what the build needs and this machine lacks; says where the rest is.
 fn add_companions(
-    ctx: &Context,
     session: &Session<'_>,
     build: &BuildId,
     names: &[String],
@@ -277,7 +226,7 @@ fn add_companions(
     let mut entries = Vec::new();
     for need in session.needs(build, names)? {
         if let Some(found) = &need.found {
-            ctx.output.note(format!(
+            session.note(format!(
                 "{} is there: {}",
                 need.library,
                 found.folder.display()
@@ -287,11 +236,10 @@ fn add_companions(
         let started = Instant::now();
         let InstalledCompanion { id, already } =
             session.install_companion(&need, build.platform)?;
-        let path = ctx.store.companion_folder(&id);
+        let path = session.store().companion_folder(&id);
         if !already {
             let took = took(started.elapsed());
-            ctx.output
-                .note(format!("installed {id} in {took}: {}", path.display()));
+            session.note(format!("installed {id} in {took}: {}", path.display()));
         }
         let status = if already { "present" } else { "installed" };
         entries.push(CompanionEntry {
@@ -306,6 +254,9 @@ fn add_companions(
 /// The specs with the flags laid over them; without any, what this project wants.
 fn wanted(ctx: &Context, args: &Args) -> Result<Vec<VersionSpec>, Error> {
     let mut specs = args.specs.clone();
+    if let Some(framework) = &args.framework {
+        specs.push(fitness::wanted_by(ctx, framework, args.platform)?);
+    }
     if specs.is_empty() {
         let wish = selected::wish(ctx, None)?;
         ctx.output
@@ -364,40 +315,13 @@ fn show(ctx: &Context, plan: &Plan) {
     }
 }
 
-fn report(ctx: &Context, installed: &Installed, started: Instant) {
-    let path = ctx.store.build_folder(&installed.build);
+fn report(session: &Session<'_>, installed: &Installed, duration: Duration) {
+    let path = session.store().build_folder(&installed.build);
     let build = installed.build;
-    if installed.already {
-        ctx.output
-            .note(format!("{build} is installed already: {}", path.display()));
+    session.note(if installed.already {
+        format!("{build} is installed already: {}", path.display())
     } else {
-        let took = took(started.elapsed());
-        ctx.output
-            .note(format!("installed {build} in {took}: {}", path.display()));
-    }
-}
-
-fn planned(ctx: &Context, plan: &Plan, status: &'static str, build: BuildId) -> Entry {
-    let file = plan
-        .files
-        .iter()
-        .map(|(release, _)| release)
-        .find(|release| release.build() == build);
-    let digest = file.and_then(|release| release.digests.first());
-    let source = file
-        .filter(|_| status == "planned")
-        .map(|release| Server::of(&release.origin));
-    Entry {
-        status,
-        asked: Some(plan.spec.to_string()),
-        build: build.to_string(),
-        id: build,
-        path: ctx.store.build_folder(&build),
-        source: source.map(|server| server.to_string()),
-        origin: None,
-        file: file.map(|release| release.file.clone()),
-        size: file.and_then(|release| release.size),
-        sha256: digest.map(|digest| digest.sha256.clone()),
-        variant_reason: plan.variant_reason.clone(),
-    }
+        let took = took(duration);
+        format!("installed {build} in {took}: {}", path.display())
+    });
 }

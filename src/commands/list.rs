@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::selected;
+use super::space::Space;
+use crate::companion::CompanionId;
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::output::{size, table};
@@ -25,6 +27,8 @@ pub struct Args {
 struct Report {
     schema: u32,
     root: PathBuf,
+    /// All of them on the disk: a file that several share counts once.
+    bytes: u64,
     builds: Vec<Row>,
     companions: Vec<Row>,
 }
@@ -37,6 +41,8 @@ struct Row {
     path: PathBuf,
     selected: bool,
     bytes: u64,
+    /// Of these, in files that other builds have as well.
+    shared_bytes: u64,
     source: Option<String>,
     installed: Option<String>,
     linked: Option<String>,
@@ -64,6 +70,13 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         }
         .matches(build),
     };
+    let folders: Vec<String> = contents
+        .builds
+        .iter()
+        .map(BuildId::folder)
+        .chain(contents.companions.iter().map(CompanionId::folder))
+        .collect();
+    let space = Space::of(ctx, folders);
     let builds: Vec<Row> = contents
         .builds
         .iter()
@@ -71,14 +84,14 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         .map(|build| Row {
             build: Some(*build),
             selected: active == Some(*build),
-            ..row(ctx, build.to_string(), &build.folder())
+            ..row(ctx, &space, build.to_string(), &build.folder())
         })
         .collect();
     let companions: Vec<Row> = match args.spec {
         None => contents
             .companions
             .iter()
-            .map(|id| row(ctx, id.to_string(), &id.folder()))
+            .map(|id| row(ctx, &space, id.to_string(), &id.folder()))
             .collect(),
         Some(_) => Vec::new(),
     };
@@ -86,6 +99,7 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         ctx.output.json(&Report {
             schema: 1,
             root: ctx.store.root().to_owned(),
+            bytes: space.total(),
             builds,
             companions,
         });
@@ -104,14 +118,15 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     Ok(Exit::Done)
 }
 
-fn row(ctx: &Context, name: String, folder: &str) -> Row {
+fn row(ctx: &Context, space: &Space, name: String, folder: &str) -> Row {
     let path = ctx.store.root().join(folder);
     let base = Row {
         name,
         build: None,
         path,
         selected: false,
-        bytes: 0,
+        bytes: space.bytes(folder),
+        shared_bytes: space.shared(folder),
         source: None,
         installed: None,
         linked: None,
@@ -119,7 +134,6 @@ fn row(ctx: &Context, name: String, folder: &str) -> Row {
     };
     match ctx.store.receipt(folder) {
         Ok(receipt) => {
-            let bytes = receipt.size();
             let Receipt {
                 source,
                 installed,
@@ -127,7 +141,6 @@ fn row(ctx: &Context, name: String, folder: &str) -> Row {
                 ..
             } = receipt;
             Row {
-                bytes,
                 source: Some(source),
                 installed: Some(installed),
                 linked,
@@ -149,10 +162,10 @@ fn cells(row: &Row) -> Vec<String> {
         (None, Some(source), _) => format!("from {source}"),
         (None, None, None) => String::new(),
     };
-    let bytes = if row.problem.is_some() {
-        String::new()
-    } else {
-        size(row.bytes)
+    let bytes = match (&row.problem, row.shared_bytes) {
+        (Some(_), _) => String::new(),
+        (None, 0) => size(row.bytes),
+        (None, shared) => format!("{} ({} shared)", size(row.bytes), size(shared)),
     };
     vec![mark.to_owned(), row.name.clone(), bytes, origin]
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::published;
+use super::{published, refreshing};
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::manifest::{Digest, Release};
 use crate::output;
 use crate::selection::Candidate;
+use crate::sources::Server;
 use crate::version::{BuildId, CudaVersion, CudnnVersion, Flavour, Platform, VersionSpec};
 
 /// List the cuDNN versions that can be installed
@@ -27,8 +28,11 @@ pub struct Args {
     #[arg(long)]
     cuda: Option<CudaVersion>,
     /// Only what this source has
-    #[arg(long, value_parser = ["nvidia", "pypi"])]
-    source: Option<String>,
+    #[arg(long, value_name = "SOURCE")]
+    source: Option<Server>,
+    /// Ask the sources first for versions newer than the built-in list, and remember them
+    #[arg(long)]
+    refresh: bool,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -64,13 +68,24 @@ struct FileReport<'a> {
 ///
 /// When nothing that is asked for is published, or a manifest can't be used.
 pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
-    let releases = published::releases(ctx)?;
+    let releases = if args.refresh {
+        let refreshed = refreshing::refresh(ctx, args.source, refreshing::Depth::News)?;
+        for warning in &refreshed.warnings {
+            ctx.output.warning(warning);
+        }
+        for failure in &refreshed.failures {
+            ctx.output.note(failure);
+        }
+        refreshed.releases
+    } else {
+        published::releases(ctx)?
+    };
     let installed: BTreeSet<BuildId> = ctx.store.contents()?.builds.into_iter().collect();
     let mut spec = args.spec.clone().unwrap_or(VersionSpec::latest());
     spec.platform = args.platform.or(spec.platform);
     let order: Vec<&str> = match &args.source {
-        Some(source) => vec![source.as_str()],
-        None => vec!["nvidia", "pypi"],
+        Some(source) => vec![source.name()],
+        None => Server::ORDER.iter().map(|server| server.name()).collect(),
     };
     let wanted = |release: &&Release| {
         let platform = if args.all_platforms {
@@ -84,7 +99,7 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         }
         .matches(&release.build())
             && order.contains(&release.origin.source())
-            && args.cuda.is_none_or(|cuda| serves(*release, cuda))
+            && args.cuda.is_none_or(|cuda| serves(release, cuda))
     };
     let found: Vec<&Release> = releases.all().iter().filter(wanted).collect();
     if found.is_empty() {

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::published;
+use super::{published, refreshing};
 use crate::context::Context;
 use crate::error::{Error, Exit, IoError};
 use crate::manifest::generate::{INPUT_FILES, Input, generate};
-use crate::manifest::{FILES, Summary, check_facts, check_releases};
+use crate::manifest::{FILES, RELEASES, Summary, check_facts, check_releases};
+use crate::sources::Server;
 use crate::store;
 
 /// Check, refresh or rebuild what cudnnm knows about published builds
@@ -23,6 +24,18 @@ pub struct Args {
 enum Command {
     /// See whether the built-in manifests and the store's make sense, and count what is in them
     Check {
+        /// One JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look for versions newer than the built-in list at NVIDIA's server and on the Python index
+    Update {
+        /// Only here: nvidia or pypi
+        #[arg(long, value_name = "SOURCE")]
+        source: Option<Server>,
+        /// Look at every release again, to see whether a known file has changed
+        #[arg(long)]
+        all: bool,
         /// One JSON document
         #[arg(long)]
         json: bool,
@@ -56,8 +69,59 @@ struct Report {
 pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     match &args.command {
         Command::Check { json } => check(ctx, *json),
+        Command::Update { source, all, json } => update(ctx, *source, *all, *json),
         Command::Generate { input, output } => write(ctx, input, output),
     }
+}
+
+#[derive(Serialize)]
+struct UpdateReport {
+    schema: u32,
+    added: Vec<String>,
+    changed: Vec<String>,
+    warnings: Vec<String>,
+    failures: Vec<String>,
+    path: PathBuf,
+}
+
+fn update(ctx: &Context, source: Option<Server>, all: bool, json: bool) -> Result<Exit, Error> {
+    let depth = if all {
+        refreshing::Depth::Everything
+    } else {
+        refreshing::Depth::News
+    };
+    let refreshed = refreshing::refresh(ctx, source, depth)?;
+    for warning in &refreshed.warnings {
+        ctx.output.warning(warning);
+    }
+    for failure in &refreshed.failures {
+        ctx.output.note(failure);
+    }
+    let path = ctx.store.manifests().join(RELEASES);
+    if json {
+        ctx.output.json(&UpdateReport {
+            schema: 1,
+            added: refreshed.added,
+            changed: refreshed.changed,
+            warnings: refreshed.warnings,
+            failures: refreshed.failures,
+            path,
+        });
+        return Ok(Exit::Done);
+    }
+    for added in &refreshed.added {
+        ctx.output.line(format!("new: {added}"));
+    }
+    for changed in &refreshed.changed {
+        ctx.output.line(format!("more is known of {changed}"));
+    }
+    if refreshed.added.is_empty() && refreshed.changed.is_empty() {
+        ctx.output.note("nothing is new");
+    } else {
+        ctx.output
+            .note(format!("remembered in `{}`", path.display()));
+    }
+    Ok(Exit::Done)
 }
 
 fn check(ctx: &Context, json: bool) -> Result<Exit, Error> {

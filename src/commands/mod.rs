@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use crate::version::{ParseError, Platform};
 
 mod active;
+pub mod bench;
+pub mod bisect;
 pub mod compat;
 pub mod completions;
 pub mod config;
@@ -15,6 +17,7 @@ pub mod doctor;
 pub mod env;
 pub mod exec;
 pub mod explain;
+mod fitness;
 pub mod import;
 pub mod install;
 mod installing;
@@ -22,11 +25,16 @@ pub mod list;
 pub mod list_remote;
 pub mod manifest;
 pub mod prelude;
+pub mod probe;
 pub mod prune;
 mod published;
+mod refreshing;
 mod report;
 mod selected;
 pub mod shim;
+mod space;
+pub mod test;
+mod testing;
 pub mod uninstall;
 pub mod use_;
 pub mod venv;
@@ -86,6 +94,29 @@ pub enum Error {
         /// Those that match.
         builds: Vec<String>,
     },
+    /// A build that this machine's driver or GPU can't run.
+    #[error("{build} can't run here: {reason}")]
+    Unfit {
+        /// Which.
+        build: String,
+        /// Why not.
+        reason: String,
+        /// Where that fact comes from. (Not `source`: that name is for a causing error.)
+        fact: String,
+    },
+    /// The project pins another archive of the same build than the one it was installed from.
+    #[error(
+        "{build} is here from another archive than the project's: sha256 {} instead of {pinned}",
+        installed.as_deref().unwrap_or("unknown")
+    )]
+    OtherArchive {
+        /// Which.
+        build: String,
+        /// The digest in the project file.
+        pinned: String,
+        /// The digest in the receipt.
+        installed: Option<String>,
+    },
     /// A companion without which a build would not work.
     #[error("`{companion}` is needed by {build}")]
     CompanionInUse {
@@ -120,9 +151,12 @@ impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Usage { .. } | Self::BadSpec(_) | Self::Ambiguous { .. } => Exit::Usage,
-            Self::ForeignPlatform { .. } | Self::ForeignArchive { .. } => Exit::Incompatible,
+            Self::ForeignPlatform { .. } | Self::ForeignArchive { .. } | Self::Unfit { .. } => {
+                Exit::Incompatible
+            }
             Self::NotAsPromised { .. } => Exit::BadArchive,
             Self::CompanionInUse { .. } => Exit::Busy,
+            Self::OtherArchive { .. } => Exit::BadArchive,
             Self::NoSuchFile { .. } | Self::CannotLink { .. } => Exit::Failed,
         }
     }
@@ -142,6 +176,15 @@ impl Failure for Error {
                     "or remove them all: cudnnm uninstall --all {}",
                     shell_word(spec)
                 ),
+            ],
+            Self::Unfit { fact, .. } => vec![
+                format!("the fact is from: {fact}"),
+                "what fits: cudnnm compat --driver VERSION".to_owned(),
+                "to do it all the same, add --force".to_owned(),
+            ],
+            Self::OtherArchive { build, .. } => vec![
+                format!("to fetch the other one: cudnnm install --force {build}"),
+                format!("to pin this one: cudnnm use --exact {build}"),
             ],
             Self::CompanionInUse { build, .. } => {
                 vec![format!(

@@ -5,6 +5,8 @@ use std::path::Path;
 use crate::context::Context;
 use crate::error::{Error, IoError};
 use crate::manifest::{CUDA, FRAMEWORKS, Facts, GPUS, RELEASES, Releases, Texts};
+use crate::settings::Settings;
+use crate::sources::{self, Server, Sources, Surroundings};
 
 /// Every known file.
 ///
@@ -32,6 +34,42 @@ pub fn facts(ctx: &Context) -> Result<Facts, Error> {
         cuda: cuda.as_deref(),
         gpus: gpus.as_deref(),
         frameworks: frameworks.as_deref(),
+    })?)
+}
+
+/// The servers to ask, in order: the one that was named, else those of the setting `sources`.
+///
+/// # Errors
+///
+/// When the setting names one that there is not.
+pub fn servers(only: Option<Server>, settings: &Settings) -> Result<Vec<Server>, Error> {
+    Ok(match (only, &settings.sources) {
+        (Some(one), _) => vec![one],
+        (None, Some(order)) => order
+            .iter()
+            // `local` has no place in an order of servers, but may stand in the setting.
+            .filter(|name| *name != "local")
+            .map(|name| name.parse())
+            .collect::<Result<_, sources::Error>>()?,
+        (None, None) => Server::ORDER.to_vec(),
+    })
+}
+
+/// The servers, ready to be asked; nothing is yet.
+///
+/// # Errors
+///
+/// When NVIDIA's address is set to something that is none.
+pub fn sources(ctx: &Context, settings: &Settings) -> Result<Sources, Error> {
+    Ok(Sources::new(&Surroundings {
+        env: &ctx.env,
+        cwd: &ctx.cwd,
+        nvidia_base_url: settings.nvidia_base_url.as_deref(),
+        pypi_index_url: settings.pypi_index_url.as_deref(),
+        network_timeout: settings.network_timeout,
+        limit_rate: settings.limit_rate,
+        cache: &ctx.store.cache(),
+        offline: ctx.offline,
     })?)
 }
 

@@ -1,11 +1,12 @@
 //! `cudnnm uninstall`: takes builds out of the store.
 
 use super::Error as CommandError;
+use super::space::Space;
 use crate::companion::CompanionId;
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::output::size;
-use crate::store::{self, Contents, Receipt};
+use crate::store::{self, Contents};
 use crate::version::{BuildId, VersionSpec};
 
 /// Remove installed builds
@@ -40,9 +41,16 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
             }
         }
     }
+    let folders: Vec<String> = contents
+        .builds
+        .iter()
+        .map(BuildId::folder)
+        .chain(contents.companions.iter().map(CompanionId::folder))
+        .collect();
+    let space = Space::of(ctx, folders);
     for (name, folder) in doomed {
         // A damaged build has no readable receipt and must still be removable.
-        let bytes = ctx.store.receipt(&folder).as_ref().map_or(0, Receipt::size);
+        let bytes = space.bytes(&folder);
         if args.dry_run {
             ctx.output
                 .line(format!("would remove {name} ({})", size(bytes)));

@@ -1,6 +1,6 @@
 //! `cudnnm use`: makes a version the one of this project, or of all.
 
-use super::{installing, selected};
+use super::{fitness, installing, selected};
 use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::project;
@@ -14,7 +14,14 @@ use crate::version::VersionSpec;
 )]
 pub struct Args {
     /// A version, a range or latest, with tags if needed: 8.2.1+cuda11.3
-    spec: VersionSpec,
+    #[arg(required_unless_present = "framework")]
+    spec: Option<VersionSpec>,
+    /// What this release of a framework wants
+    #[arg(long = "for", value_name = "NAME==VERSION", conflicts_with = "spec")]
+    framework: Option<String>,
+    /// Choose it even though this machine can't run it
+    #[arg(long)]
+    force: bool,
     /// Choose it for every project that names none
     #[arg(long)]
     global: bool,
@@ -32,8 +39,13 @@ pub struct Args {
 ///
 /// When no installed build matches; nothing is written then.
 pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
+    let asked = match (&args.framework, &args.spec) {
+        (Some(framework), _) => fitness::wanted_by(ctx, framework, None)?,
+        (None, Some(spec)) => spec.clone(),
+        (None, None) => unreachable!("clap asks for one of the two"),
+    };
     let wish = Wish {
-        spec: args.spec.clone(),
+        spec: asked.clone(),
         reason: Reason::Flag,
     };
     let selected = if args.install {
@@ -42,14 +54,14 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         selected::match_installed(ctx, wish)?
     };
     let build = selected.build;
+    fitness::check(ctx, &build, args.force)?;
     if args.global {
         let path = ctx.store.settings_file();
         ctx.settings()?
-            .with("default", Some(&args.spec.to_string()))?
+            .with("default", Some(&asked.to_string()))?
             .save(&path)?;
         ctx.output.note(format!(
-            "every project that names no cuDNN now uses {} (now {build})",
-            args.spec
+            "every project that names no cuDNN now uses {asked} (now {build})"
         ));
     } else {
         let (spec, digest) = if args.exact {
@@ -58,7 +70,7 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
                 ctx.store.receipt(&build.folder())?.sha256,
             )
         } else {
-            (args.spec.clone(), None)
+            (asked, None)
         };
         let path = project::write(&ctx.cwd, &spec, digest.as_deref())?;
         ctx.store.remember_project(&ctx.cwd);

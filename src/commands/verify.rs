@@ -8,11 +8,12 @@ use crate::context::Context;
 use crate::error::{Error, Exit};
 use crate::output::size;
 use crate::progress::Progress;
-use crate::selection::shell_word;
+use crate::project;
+use crate::selection::{self, Reason, Wish, shell_word};
 use crate::store::{self, Damage, Receipt};
 use crate::version::{BuildId, VersionSpec};
 
-use super::Error as CommandError;
+use super::{Error as CommandError, selected};
 
 /// Compare installed builds with their receipts: missing, changed and added files, broken links
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,9 @@ pub struct Args {
     /// Builds to check, or a companion by its folder's name; without any, everything that is installed
     #[arg(value_name = "SPEC")]
     specs: Vec<String>,
+    /// Check what this project names: the build it pins is here, from the very archive it was pinned to, and whole
+    #[arg(long, conflicts_with = "specs")]
+    project: bool,
     /// One JSON document
     #[arg(long)]
     json: bool,
@@ -57,11 +61,19 @@ struct Item {
 ///
 /// When a spec means nothing that is installed, or the store can't be read.
 pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
-    let meant = meant(ctx, &args.specs)?;
+    let meant = if args.project {
+        vec![of_project(ctx)?]
+    } else {
+        meant(ctx, &args.specs)?
+    };
     let mut items = Vec::new();
     let mut readable = Vec::new();
     for (name, folder) in meant {
         let receipt = ctx.store.receipt(&folder);
+        if receipt.is_err() && !ctx.store.root().join(&folder).exists() {
+            // Uninstalled by another process since the listing.
+            continue;
+        }
         let problem = receipt.as_ref().err().map(chain);
         if let Ok(receipt) = receipt {
             readable.push((folder.clone(), receipt));
@@ -88,7 +100,26 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
     };
     let found = ctx.store.verify(&readable, &archive::digest, &report);
     drop(progress);
-    for ((folder, receipt), damage) in readable.into_iter().zip(found) {
+    for ((folder, receipt), mut damage) in readable.into_iter().zip(found) {
+        if !damage.is_empty() {
+            // What another process uninstalled or replaced while we looked is no damage.
+            match ctx.store.receipt(&folder) {
+                Err(store::Error::NotInstalled { .. })
+                    if !ctx.store.root().join(&folder).exists() =>
+                {
+                    items.retain(|item| item.folder != folder);
+                    continue;
+                }
+                Ok(newer) if newer != receipt => {
+                    let again = [(folder.clone(), newer)];
+                    damage = ctx
+                        .store
+                        .verify(&again, &archive::digest, &|_| ())
+                        .remove(0);
+                }
+                _ => {}
+            }
+        }
         let item = items.iter_mut().find(|item| item.folder == folder);
         let item = item.expect("every readable folder has its item");
         item.ok = damage.is_empty();
@@ -112,6 +143,40 @@ pub fn run(ctx: &Context, args: &Args) -> Result<Exit, Error> {
         print(ctx, &items);
     }
     Ok(if ok { Exit::Done } else { Exit::Failed })
+}
+
+/// The build that the project file pins, if this machine has it from the same archive.
+fn of_project(ctx: &Context) -> Result<(String, String), Error> {
+    let Some(file) = project::find(&ctx.cwd)? else {
+        return Err(selection::Error::NothingSelected.into());
+    };
+    let reason = Reason::Project {
+        path: file.path.clone(),
+        line: file.line,
+    };
+    let selected = selected::match_installed(
+        ctx,
+        Wish {
+            spec: file.spec,
+            reason,
+        },
+    )?;
+    let (name, folder) = (selected.build.to_string(), selected.build.folder());
+    let Some(pinned) = file.sha256 else {
+        let message = format!("`{}` pins no exact build", file.path.display());
+        let hint = Some(format!("pin the one in force: cudnnm use --exact {name}"));
+        return Err(CommandError::Usage { message, hint }.into());
+    };
+    let installed = ctx.store.receipt(&folder)?.sha256;
+    if installed.as_deref() != Some(pinned.as_str()) {
+        return Err(CommandError::OtherArchive {
+            build: name,
+            pinned,
+            installed,
+        }
+        .into());
+    }
+    Ok((name, folder))
 }
 
 fn meant(ctx: &Context, specs: &[String]) -> Result<Vec<(String, String)>, Error> {

@@ -136,7 +136,7 @@ fn offers(releases: &Releases, platform: Platform, facts: &Facts) -> Vec<Offer> 
             }),
         })
         .collect();
-    offers.sort_by(|a, b| b.build.cmp(&a.build));
+    offers.sort_by_key(|offer| std::cmp::Reverse(offer.build));
     offers.dedup_by_key(|offer| offer.build);
     offers
 }

@@ -4,8 +4,9 @@
 
 use std::io::Read;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use reqwest::blocking::{Client as Http, Response};
 use reqwest::header::{self, HeaderMap, HeaderName};
@@ -14,6 +15,7 @@ use url::Url;
 use super::credentials::{self, Login, Netrc, shown};
 use super::error::{Cause, Error};
 use crate::process::Env;
+use crate::settings::Rate;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 const STALL: Duration = Duration::from_secs(30);
@@ -31,6 +33,8 @@ pub struct Options {
     pub stall: Duration,
     /// How often a failed step is tried again.
     pub retries: u32,
+    /// The most that all transfers together take.
+    pub limit_rate: Option<Rate>,
     /// A proxy that pip's configuration names; overrules the system's.
     pub proxy: Option<String>,
     /// The proxy that variables or pip's configuration name, without credentials, for messages.
@@ -52,8 +56,8 @@ impl Options {
         self
     }
 
-    /// From the variables; `stall` is the setting `network-timeout`, in seconds.
-    pub fn new(env: &Env, stall: Option<u64>) -> Self {
+    /// From the variables; `stall` is the setting `network-timeout`, in seconds, and `limit_rate` the one of that name.
+    pub fn new(env: &Env, stall: Option<u64>, limit_rate: Option<Rate>) -> Self {
         let number = |name: &str| env.text(name).and_then(|text| text.parse::<u64>().ok());
         let stall = number("CUDNNM_NETWORK_TIMEOUT")
             .or(stall)
@@ -87,6 +91,10 @@ impl Options {
             // A second at least: zero would fail before the first byte.
             stall: stall.unwrap_or(STALL).max(Duration::from_secs(1)),
             retries: retries.unwrap_or(RETRIES),
+            limit_rate: env
+                .text("CUDNNM_LIMIT_RATE")
+                .and_then(|text| text.parse().ok())
+                .or(limit_rate),
             proxy: None,
             proxy_in_force,
             certificates,
@@ -117,6 +125,9 @@ struct Shared {
     netrc: OnceLock<Netrc>,
     /// Logins that stood in addresses, by origin: a mirror's page links to its own files without repeating them.
     logins: Mutex<Vec<(String, Login)>>,
+    /// When the bytes that have been taken so far are paid for, under a limited rate.
+    paid_until: Mutex<Option<Instant>>,
+    stopped: AtomicBool,
 }
 
 /// A short document.
@@ -138,6 +149,8 @@ impl Client {
             http: OnceLock::new(),
             netrc: OnceLock::new(),
             logins: Mutex::new(Vec::new()),
+            paid_until: Mutex::new(None),
+            stopped: AtomicBool::new(false),
         };
         Self {
             shared: Arc::new(shared),
@@ -151,6 +164,39 @@ impl Client {
             hasty: true,
             ..self.clone()
         }
+    }
+
+    /// Ends every transfer of this client and its clones soon, with [`Error::Stopped`].
+    pub fn stop(&self) {
+        self.shared.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Client::stop`] was called.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.shared.stopped.load(Ordering::Relaxed)
+    }
+
+    /// How much to read at once. Under a limited rate little: a long pause would look like a stall to the server.
+    pub(super) fn step(&self) -> usize {
+        match self.shared.options.limit_rate {
+            Some(_) => 16 << 10,
+            None => 256 << 10,
+        }
+    }
+
+    /// How long to pause after so many bytes so that all connections together keep to the limit.
+    pub(super) fn pause_after(&self, bytes: usize) -> Option<Duration> {
+        let Rate(rate) = self.shared.options.limit_rate?;
+        let cost = Duration::from_secs_f64(bytes as f64 / rate as f64);
+        let mut paid = self
+            .shared
+            .paid_until
+            .lock()
+            .expect("nothing panics while it holds the account");
+        let now = Instant::now();
+        let until = paid.unwrap_or(now).max(now) + cost;
+        *paid = Some(until);
+        Some(until - now)
     }
 
     /// Whether a step that has failed so often in a row is worth another try.

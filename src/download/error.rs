@@ -14,7 +14,7 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] IoError),
     /// Not an address that can be fetched.
-    #[error("`{url}` is not an address that can be fetched")]
+    #[error("`{url}` can't be fetched: {why}")]
     BadAddress {
         /// As given.
         url: String,
@@ -146,8 +146,11 @@ pub enum Error {
         /// What would do.
         limit: u64,
     },
+    /// The command has failed elsewhere and called this transfer off.
+    #[error("the transfer was called off")]
+    Stopped,
     /// It would not fit.
-    #[error("`{file}` needs {}, and only {} are free on the disk of `{}`", output::size(*needed), output::size(*free), folder.display())]
+    #[error("`{file}` needs {} to be fetched and unpacked, and only {} are free on the disk of `{}`", output::size(*needed), output::size(*free), folder.display())]
     NoSpace {
         /// Its name.
         file: String,
@@ -234,7 +237,9 @@ impl Failure for Error {
     fn exit(&self) -> Exit {
         match self {
             Self::Io(error) => error.exit(),
-            Self::BadAddress { .. } | Self::Setup { .. } | Self::NoSpace { .. } => Exit::Failed,
+            Self::BadAddress { .. } | Self::Setup { .. } | Self::NoSpace { .. } | Self::Stopped => {
+                Exit::Failed
+            }
             Self::WrongSize { .. } | Self::WrongDigest { .. } => Exit::BadArchive,
             Self::Unreachable { .. }
             | Self::Tls { .. }

@@ -93,6 +93,15 @@ pub fn fetch(
     request: &Request<'_>,
     listener: &mut dyn FnMut(Event),
 ) -> Result<Fetched, Error> {
+    // The name comes from a list or an index: it must name a file in the folder and nothing else.
+    if Path::new(request.file).file_name() != Some(request.file.as_ref())
+        || request.file.contains(['/', '\\', ':'])
+    {
+        return Err(Error::BadAddress {
+            url: request.file.to_owned(),
+            why: "it is no plain file name".to_owned(),
+        });
+    }
     let target = request.folder.join(request.file);
     if let Some(kept) = kept(request, &target)? {
         return Ok(kept);

@@ -136,7 +136,17 @@ struct State {
     generation: u32,
     head: Head,
     done: Ranges,
-    journal: File,
+    /// Open for more lines. Closed while another takes its place: not every Windows volume replaces an open file.
+    journal: Option<File>,
+}
+
+impl State {
+    /// Writes the journal anew from what is known.
+    fn rewrite_journal(&mut self, part: &Path) -> Result<(), Error> {
+        self.journal = None;
+        self.journal = Some(begin_journal(&journal_path(part), &self.head, &self.done)?);
+        Ok(())
+    }
 }
 
 impl Part {
@@ -154,7 +164,7 @@ impl Part {
                 )
             }
         };
-        let journal = begin_journal(&journal_path, &head, &done)?;
+        let journal = Some(begin_journal(&journal_path, &head, &done)?);
         Ok(Self {
             path: path.to_owned(),
             state: Mutex::new(State {
@@ -185,9 +195,8 @@ impl Part {
             file.set_len(total)
                 .map_err(IoError::at("write", &self.path))?;
         }
-        state.journal = begin_journal(&journal_path(&self.path), &head, &state.done)?;
         state.head = head;
-        Ok(())
+        state.rewrite_journal(&self.path)
     }
 
     /// Forgets everything that has arrived.
@@ -197,8 +206,7 @@ impl Part {
         state.done = Ranges::default();
         state.generation += 1;
         File::create(&self.path).map_err(IoError::at("create", &self.path))?;
-        state.journal = begin_journal(&journal_path(&self.path), &state.head, &state.done)?;
-        Ok(())
+        state.rewrite_journal(&self.path)
     }
 
     pub fn done(&self) -> Ranges {
@@ -273,10 +281,12 @@ impl Writer<'_> {
         state.done.add(self.at, end);
         // One write a line: a line is there or it is not.
         let line = format!("{} {end}\n", self.at);
-        state
-            .journal
-            .write_all(line.as_bytes())
-            .map_err(IoError::at("write", path))?;
+        // Without a journal this range is fetched again after a crash, which is no reason to stop now.
+        if let Some(journal) = &mut state.journal {
+            journal
+                .write_all(line.as_bytes())
+                .map_err(IoError::at("write", path))?;
+        }
         self.at = end;
         Ok(())
     }
@@ -379,7 +389,12 @@ mod tests {
         part.writer(0).unwrap().write(b"abc").unwrap();
         part.writer(6).unwrap().write(b"gh").unwrap();
         // Killed in the middle of a line.
-        part.state().journal.write_all(b"8 1").unwrap();
+        part.state()
+            .journal
+            .as_mut()
+            .unwrap()
+            .write_all(b"8 1")
+            .unwrap();
         drop(part);
         let part = Part::open(&path, "https://h.example/a").unwrap();
         assert_eq!(part.done(), ranges(&[(0, 3), (6, 8)]));

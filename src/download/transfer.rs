@@ -22,8 +22,10 @@ use super::{Client, Event, Request};
 
 /// Below this one connection does it: setting up more takes longer.
 const SEGMENT_FROM: u64 = 64 << 20;
-/// What one request of many asks for.
-const PIECE: u64 = 16 << 20;
+/// What one request of many asks for: small enough that no connection is left with much more to do than the others.
+const PIECE: std::ops::RangeInclusive<u64> = 4 << 20..=16 << 20;
+/// A file is cut into about so many pieces, within those bounds.
+const PIECES: u64 = 16;
 /// Connections to one server for one file. More gain little and make servers angry.
 const CONNECTIONS: usize = 4;
 /// A connection that brought this much was good: its next failure is its first.
@@ -178,9 +180,14 @@ impl Shared<'_> {
         if self.mode == Mode::Ranged
             && (segmented || start > 0 || gaps.as_ref().is_some_and(|gaps| gaps.len() > 1))
         {
+            let left: u64 = gaps.iter().flatten().map(|(from, to)| to - from).sum();
+            let step = if segmented {
+                (left / PIECES).clamp(*PIECE.start(), *PIECE.end())
+            } else {
+                u64::MAX
+            };
             let mut pieces = VecDeque::new();
             for (from, to) in gaps.into_iter().flatten() {
-                let step = if segmented { PIECE } else { u64::MAX };
                 let mut at = from;
                 while at < to {
                     let end = at.saturating_add(step).min(to);
@@ -221,6 +228,10 @@ impl Shared<'_> {
             self.call_off();
         }
         ended
+    }
+
+    fn is_called_off(&self) -> bool {
+        self.called_off.load(Ordering::Relaxed) || self.client.is_stopped()
     }
 
     fn call_off(&self) {
@@ -268,7 +279,7 @@ impl Shared<'_> {
                 .1
                 .wait_timeout(guard, wait)
                 .expect("no worker panics");
-            if self.called_off.load(Ordering::Relaxed) {
+            if self.is_called_off() {
                 return Err(Stop::CalledOff);
             }
         }
@@ -309,11 +320,11 @@ impl Shared<'_> {
         let Judged { stop_at, total } = self.judge(&response, &known, *at, end, ranged)?;
         let url = self.request.url;
         let mut writer = self.part.writer(*at)?;
-        let mut buffer = vec![0; 256 << 10];
+        let mut buffer = vec![0; self.client.step()];
         let begin = *at;
         let mut opened = opened;
         loop {
-            if self.called_off.load(Ordering::Relaxed) {
+            if self.is_called_off() {
                 return Err(Stop::CalledOff);
             }
             let room = usize::try_from(stop_at - *at)
@@ -357,6 +368,9 @@ impl Shared<'_> {
             }
             writer.write(&buffer[..count])?;
             *at += count as u64;
+            if let Some(pause) = self.client.pause_after(count) {
+                std::thread::sleep(pause);
+            }
             if let Some(limit) = self.request.limit.filter(|limit| *at > *limit) {
                 return Err(Error::TooLong {
                     url: shown(url),

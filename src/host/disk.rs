@@ -13,14 +13,38 @@ pub fn available(path: &Path) -> Option<u64> {
     imp::available(existing)
 }
 
+/// What makes two names one file: volume and number on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileId {
+    volume: u64,
+    number: u64,
+}
+
+/// Which file a path names, and its size; `None` for links, folders and what can't be asked.
+pub fn identity(path: &Path) -> Option<(FileId, u64)> {
+    imp::identity(path)
+}
+
 #[cfg(unix)]
 mod imp {
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
     use std::path::{Path, PathBuf};
+
+    use super::FileId;
 
     pub fn data_drive_root() -> Option<PathBuf> {
         None
+    }
+
+    pub fn identity(path: &Path) -> Option<(FileId, u64)> {
+        let metadata = path.symlink_metadata().ok().filter(|it| it.is_file())?;
+        let id = FileId {
+            volume: metadata.dev(),
+            number: metadata.ino(),
+        };
+        Some((id, metadata.len()))
     }
 
     pub fn available(path: &Path) -> Option<u64> {
@@ -36,9 +60,14 @@ mod imp {
 #[cfg(windows)]
 mod imp {
     use std::os::windows::ffi::OsStrExt;
+    use std::os::windows::io::AsRawHandle;
     use std::path::{Path, PathBuf};
 
-    use windows_sys::Win32::Storage::FileSystem::{GetDiskFreeSpaceExW, GetDriveTypeW};
+    use windows_sys::Win32::Storage::FileSystem::{
+        BY_HANDLE_FILE_INFORMATION, GetDiskFreeSpaceExW, GetDriveTypeW, GetFileInformationByHandle,
+    };
+
+    use super::FileId;
 
     /// `DRIVE_FIXED` of winbase.h.
     const DRIVE_FIXED: u32 = 3;
@@ -47,7 +76,9 @@ mod imp {
         let drive = wide(Path::new(r"D:\"));
         // SAFETY: `drive` is a string that ends in NUL.
         let kind = unsafe { GetDriveTypeW(drive.as_ptr()) };
-        (kind == DRIVE_FIXED).then(|| PathBuf::from(r"D:\ai-libs"))
+        // A locked or unformatted disk has the letter too, and nothing can be written there.
+        let usable = kind == DRIVE_FIXED && available(Path::new(r"D:\")).is_some();
+        usable.then(|| PathBuf::from(r"D:\ai-libs"))
     }
 
     pub fn available(path: &Path) -> Option<u64> {
@@ -63,6 +94,24 @@ mod imp {
             )
         };
         (done != 0).then_some(free)
+    }
+
+    pub fn identity(path: &Path) -> Option<(FileId, u64)> {
+        let length = path
+            .symlink_metadata()
+            .ok()
+            .filter(|it| it.is_file())?
+            .len();
+        let file = std::fs::File::open(path).ok()?;
+        // SAFETY: the structure is plain numbers, for which all zeros is a value.
+        let mut told: BY_HANDLE_FILE_INFORMATION = unsafe { std::mem::zeroed() };
+        // SAFETY: the handle is open, and `told` is ours to write.
+        let done = unsafe { GetFileInformationByHandle(file.as_raw_handle(), &raw mut told) };
+        let id = FileId {
+            volume: told.dwVolumeSerialNumber.into(),
+            number: u64::from(told.nFileIndexHigh) << 32 | u64::from(told.nFileIndexLow),
+        };
+        (done != 0).then_some((id, length))
     }
 
     fn wide(path: &Path) -> Vec<u16> {

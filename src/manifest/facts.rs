@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CUDA, Error, FRAMEWORKS, GPUS, SCHEMA, parse, render_rows, render_sources};
+use super::{CUDA, Error, FRAMEWORKS, GPUS, SCHEMA, Versioned, parse, render_rows, render_sources};
 use crate::companion::Dotted;
 use crate::version::{BuildId, CudaVersion, CudnnVersion, Platform, VersionSpec};
 
@@ -420,6 +420,24 @@ struct FrameworksFile {
     frameworks: Vec<Framework>,
     #[serde(default)]
     sources: BTreeMap<String, String>,
+}
+
+impl Versioned for CudaFile {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
+}
+
+impl Versioned for GpusFile {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
+}
+
+impl Versioned for FrameworksFile {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
 }
 
 impl Facts {

@@ -254,24 +254,32 @@ pub fn is_sha256(text: &str) -> bool {
             .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Reads one file, its schema first: a newer file's unknown keys must say "newer", not "unknown key".
-fn parse<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> Result<T, Error> {
-    let malformed = |source| Error::Malformed {
-        name: name.to_owned(),
-        source: Box::new(source),
-    };
+/// A file with a `schema` in it.
+trait Versioned: serde::de::DeserializeOwned {
+    fn schema(&self) -> u32;
+}
+
+/// Reads one file. A newer file's unknown keys must say "newer", not "unknown key", so on failure its schema is looked at.
+fn parse<T: Versioned>(name: &str, text: &str) -> Result<T, Error> {
     #[derive(Deserialize)]
     struct Head {
         schema: i64,
     }
-    let head: Head = toml::from_str(text).map_err(malformed)?;
-    if head.schema > i64::from(SCHEMA) {
-        return Err(Error::NewerSchema {
-            name: name.to_owned(),
-            found: head.schema,
-        });
+    let newer = |found: i64| Error::NewerSchema {
+        name: name.to_owned(),
+        found,
+    };
+    match toml::from_str::<T>(text) {
+        Ok(file) if file.schema() > SCHEMA => Err(newer(i64::from(file.schema()))),
+        Ok(file) => Ok(file),
+        Err(source) => match toml::from_str::<Head>(text) {
+            Ok(head) if head.schema > i64::from(SCHEMA) => Err(newer(head.schema)),
+            _ => Err(Error::Malformed {
+                name: name.to_owned(),
+                source: Box::new(source),
+            }),
+        },
     }
-    toml::from_str(text).map_err(malformed)
 }
 
 /// One entry a line, so that a change of one fact is a change of one line.

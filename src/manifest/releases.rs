@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, Error, Origin, RELEASES, Release, SCHEMA, parse, render_rows, render_sources};
+use super::{
+    Digest, Error, Origin, RELEASES, Release, SCHEMA, Versioned, parse, render_rows, render_sources,
+};
 use crate::selection::{self, MachineCuda};
 use crate::version::{CudaVersion, CudnnVersion, Flavour, Platform, Requirement, VersionSpec};
 
@@ -38,6 +40,12 @@ struct File {
     releases: Vec<Row>,
     #[serde(default)]
     sources: BTreeMap<String, String>,
+}
+
+impl Versioned for File {
+    fn schema(&self) -> u32 {
+        self.schema
+    }
 }
 
 /// A [`Release`] as one line of the file.

@@ -19,6 +19,11 @@ pub use unix::run_in_place;
 #[cfg(windows)]
 pub use windows::run_in_place;
 
+#[cfg(unix)]
+use unix::exit_number;
+#[cfg(windows)]
+use windows::exit_number;
+
 /// A snapshot of environment variables.
 #[derive(Debug, Clone, Default)]
 pub struct Env {
@@ -127,6 +132,28 @@ pub struct Invocation {
     pub set: Vec<(OsString, OsString)>,
 }
 
+/// Runs a program beside us to its end and returns its exit code; for a Unix signal 128 and its number, as shells do.
+///
+/// `stdout_is_ours`: what it says goes to stderr.
+///
+/// # Errors
+///
+/// [`Error::CannotStart`].
+pub fn run_and_wait(invocation: Invocation, stdout_is_ours: bool) -> Result<i32, Error> {
+    let Invocation {
+        program, args, set, ..
+    } = invocation;
+    let mut command = std::process::Command::new(&program);
+    command.args(args).envs(set);
+    if stdout_is_ours {
+        command.stdout(std::io::stderr());
+    }
+    match command.status() {
+        Ok(status) => Ok(exit_number(status)),
+        Err(source) => Err(Error::CannotStart { program, source }),
+    }
+}
+
 /// A program that could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -204,23 +231,38 @@ pub fn find_program(
         .any(|byte| std::path::is_separator(char::from(*byte)));
     if has_separator {
         let full = cwd.join(typed);
-        return match which::which_in(&full, search_path, cwd) {
-            Ok(found) => Ok(found),
-            Err(_) if full.is_dir() => Err(Error::NotRunnable {
+        return match which_in(full.as_os_str(), search_path, cwd) {
+            Some(found) => Ok(found),
+            None if full.is_dir() => Err(Error::NotRunnable {
                 program: full,
                 why: "is a folder",
             }),
-            Err(_) if full.exists() => Err(Error::NotRunnable {
+            None if full.exists() => Err(Error::NotRunnable {
                 program: full,
                 why: "is not executable",
             }),
-            Err(_) => Err(Error::NotFound {
+            None => Err(Error::NotFound {
                 name: name.to_owned(),
             }),
         };
     }
-    which::which_in(name, search_path, cwd).map_err(|_| Error::NotFound {
+    which_in(name, search_path, cwd).ok_or_else(|| Error::NotFound {
         name: name.to_owned(),
+    })
+}
+
+/// On Windows `which` takes the extensions from `PATHEXT`; where a service or build tool has dropped that variable, the
+/// ones count that every Windows starts.
+fn which_in(name: &OsStr, search_path: Option<&OsStr>, cwd: &Path) -> Option<PathBuf> {
+    let extensions: &[&str] = if cfg!(windows) {
+        &["", ".exe", ".cmd", ".bat", ".com"]
+    } else {
+        &[""]
+    };
+    extensions.iter().find_map(|extension| {
+        let mut name = name.to_owned();
+        name.push(extension);
+        which::which_in(name, search_path, cwd).ok()
     })
 }
 

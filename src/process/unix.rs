@@ -1,7 +1,7 @@
 //! Unix: the program replaces us.
 
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
 
 use super::{Error, Invocation};
 
@@ -23,4 +23,12 @@ pub fn run_in_place(invocation: Invocation) -> Result<i32, Error> {
         .envs(set)
         .exec();
     Err(Error::CannotStart { program, source })
+}
+
+/// The exit code, or 128 and the signal's number.
+pub fn exit_number(status: ExitStatus) -> i32 {
+    status
+        .code()
+        .or_else(|| Some(128 + status.signal()?))
+        .unwrap_or(1)
 }

@@ -10,7 +10,7 @@
 //! - The exit code is kept whole: 0xC0000135 ("DLL not found") is often the diagnosis.
 
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 
 use windows_sys::Win32::System::Console::{
     CTRL_CLOSE_EVENT, CTRL_LOGOFF_EVENT, CTRL_SHUTDOWN_EVENT, SetConsoleCtrlHandler,
@@ -44,6 +44,11 @@ pub fn run_in_place(invocation: Invocation) -> Result<i32, Error> {
         Ok(status) => Ok(status.code().unwrap_or(1)),
         Err(source) => Err(Error::CannotStart { program, source }),
     }
+}
+
+/// The exit code, all 32 bits.
+pub fn exit_number(status: ExitStatus) -> i32 {
+    status.code().unwrap_or(1)
 }
 
 fn leave_ctrl_c_to_the_child() {

@@ -2,10 +2,10 @@
 //!
 //! [`Sources::published`] says what there is, [`Sources::offer`] turns one of those into an address to fetch.
 
-use std::cell::OnceCell;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use url::Url;
 
@@ -13,8 +13,9 @@ use crate::download::{self, Client, shown};
 use crate::error::{Exit, Failure, IoError};
 use crate::manifest::{self, Digest, Origin, Release};
 use crate::process::Env;
+use crate::settings::Rate;
 use crate::store::Trust;
-use crate::version::{Requirement, VersionSpec};
+use crate::version::{CudnnVersion, Requirement, VersionSpec};
 
 mod html;
 pub mod nvidia;
@@ -223,12 +224,12 @@ pub struct Offer {
 /// The servers, with all that is needed to reach them. Nothing is asked before it is needed.
 #[derive(Debug)]
 pub struct Sources {
-    client: OnceCell<Client>,
+    client: OnceLock<Client>,
     options: download::Options,
     nvidia: Url,
-    index: OnceCell<PythonIndex>,
+    index: OnceLock<PythonIndex>,
     discover: Discover,
-    pages: std::cell::RefCell<Vec<(String, Vec<Wheel>)>>,
+    pages: Mutex<Vec<(String, Vec<Wheel>)>>,
     offline: bool,
 }
 
@@ -253,6 +254,8 @@ pub struct Surroundings<'a> {
     pub pypi_index_url: Option<&'a str>,
     /// The setting `network-timeout`.
     pub network_timeout: Option<u64>,
+    /// The setting `limit-rate`.
+    pub limit_rate: Option<Rate>,
     /// A folder for small answers worth remembering.
     pub cache: &'a std::path::Path,
     /// The network is off limits; `file:` addresses are not.
@@ -272,17 +275,21 @@ impl Sources {
                 .or(surroundings.nvidia_base_url),
         )?;
         Ok(Self {
-            client: OnceCell::new(),
-            options: download::Options::new(env, surroundings.network_timeout),
+            client: OnceLock::new(),
+            options: download::Options::new(
+                env,
+                surroundings.network_timeout,
+                surroundings.limit_rate,
+            ),
             nvidia,
-            index: OnceCell::new(),
+            index: OnceLock::new(),
             discover: Discover {
                 env: env.clone(),
                 cwd: surroundings.cwd.to_owned(),
                 setting: surroundings.pypi_index_url.map(str::to_owned),
                 cache: surroundings.cache.join("pip-index.toml"),
             },
-            pages: std::cell::RefCell::default(),
+            pages: Mutex::default(),
             offline: surroundings.offline,
         })
     }
@@ -321,8 +328,7 @@ impl Sources {
     /// When no index has it.
     pub fn wheels(&self, client: &Client, project: &str) -> Result<Vec<Wheel>, Error> {
         let known = self
-            .pages
-            .borrow()
+            .pages()
             .iter()
             .find(|(name, _)| name == project)
             .map(|(_, wheels)| wheels.clone());
@@ -336,10 +342,14 @@ impl Sources {
             })?;
         }
         let wheels = pypi::project(client, index, project)?;
-        self.pages
-            .borrow_mut()
-            .push((project.to_owned(), wheels.clone()));
+        self.pages().push((project.to_owned(), wheels.clone()));
         Ok(wheels)
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Vec<(String, Vec<Wheel>)>> {
+        self.pages
+            .lock()
+            .expect("nothing panics while it holds the pages")
     }
 
     /// Where NVIDIA's tree lies.
@@ -455,6 +465,39 @@ impl Sources {
         }
         if failures.len() == servers.len() && !failures.is_empty() {
             return Err(failures.swap_remove(failures.len() - 1));
+        }
+        Ok((releases, failures))
+    }
+
+    /// All that a server publishes, for refreshing what is known. Of NVIDIA's releases only those that `wanted` says yes
+    /// to, by label and place from the newest: each is a document of its own.
+    ///
+    /// # Errors
+    ///
+    /// When the server can't be asked. Single releases that can't be had are told in the second part.
+    pub fn everything(
+        &self,
+        server: Server,
+        wanted: &dyn Fn(CudnnVersion, usize) -> bool,
+    ) -> Result<(Vec<Release>, Vec<Error>), Error> {
+        if server == Server::Pypi {
+            let found = self.published_by_pypi(&VersionSpec::latest())?;
+            return Ok((found, Vec::new()));
+        }
+        self.allowed(&self.nvidia, || "NVIDIA's list of releases".to_owned())?;
+        let (mut releases, mut failures) = (Vec::new(), Vec::new());
+        for (place, label) in nvidia::labels(self.client(), &self.nvidia)?
+            .iter()
+            .rev()
+            .enumerate()
+        {
+            if !label.parse().is_ok_and(|version| wanted(version, place)) {
+                continue;
+            }
+            match nvidia::release(self.client(), &self.nvidia, label) {
+                Ok(found) => releases.extend(found),
+                Err(error) => failures.push(error),
+            }
         }
         Ok((releases, failures))
     }

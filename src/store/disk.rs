@@ -49,18 +49,62 @@ pub fn publish(from: &Path, to: &Path, waiting: impl FnOnce()) -> io::Result<()>
 /// When its folder can't be written; nothing is left behind then.
 pub fn replace_file(path: &Path, content: &[u8]) -> Result<(), IoError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(unique(&format!(".{name}")));
-    let written = File::create(&temporary).and_then(|mut file| {
-        file.write_all(content)?;
-        // A rename may reach the disk before the content does: after a power cut the file would be empty.
-        file.sync_data()
-    });
-    written
-        .and_then(|()| rename(&temporary, path))
-        .map_err(|error| {
-            let _ = fs::remove_file(&temporary);
-            IoError::at("write", path)(error)
-        })
+    if let Some(folder) = path.parent() {
+        clear_orphans(folder, Some(&name));
+    }
+    let mut tries = 0;
+    loop {
+        let temporary = path.with_file_name(unique(&format!(".{name}")));
+        let written = write_locked(&temporary, content).and_then(|()| rename(&temporary, path));
+        let Err(error) = written else { return Ok(()) };
+        tries += 1;
+        // Somebody who clears orphans took it for one in the moment in which nobody held its lock.
+        let snatched = error.kind() == io::ErrorKind::NotFound
+            && path.parent().is_some_and(Path::is_dir)
+            && tries < 16;
+        let _ = fs::remove_file(&temporary);
+        if !snatched {
+            return Err(IoError::at("write", path)(error));
+        }
+    }
+}
+
+/// The lock says that the file's owner lives: see [`clear_orphans`].
+fn write_locked(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    // A file system without locks has no orphans cleared either.
+    let _ = file.try_lock();
+    file.write_all(content)?;
+    // A rename may reach the disk before the content does: after a power cut the file would be empty.
+    file.sync_data()
+}
+
+/// Removes what killed processes left of [`replace_file`] in a folder: of one file, or of all.
+pub fn clear_orphans(folder: &Path, of: Option<&str>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some(stem) = name.to_str().and_then(temporary_for) else {
+            continue;
+        };
+        if of.is_some_and(|of| of != stem) {
+            continue;
+        }
+        let orphan = File::options().write(true).open(entry.path());
+        if orphan.is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The file that a name of ours like `.settings.toml.4711.0123456789abcdef` stands in for.
+fn temporary_for(name: &str) -> Option<&str> {
+    let (rest, random) = name.strip_prefix('.')?.rsplit_once('.')?;
+    let (stem, process) = rest.rsplit_once('.')?;
+    let ours = random.len() == 16
+        && random.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && !process.is_empty()
+        && process.bytes().all(|byte| byte.is_ascii_digit());
+    ours.then_some(stem)
 }
 
 /// Removes a folder with all that is in it, or a file; one that another process removes meanwhile is no error.
@@ -162,6 +206,31 @@ mod tests {
         );
         let (result, made) = attempts(Duration::from_millis(50), u32::MAX, true);
         assert!(result.is_err() && made > 1);
+    }
+
+    #[test]
+    fn orphans_of_the_dead_are_cleared_and_the_living_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let living = File::create(path(".a.toml.1.00000000000000aa")).unwrap();
+        living.lock().unwrap();
+        for name in [
+            ".a.toml.2.00000000000000bb",
+            ".b.toml.2.00000000000000bb",
+            ".a.toml.x.00000000000000bb",
+            "a.toml.2.00000000000000bb",
+        ] {
+            fs::write(path(name), "").unwrap();
+        }
+        replace_file(&path("a.toml"), b"1").unwrap();
+        assert_eq!(fs::read(path("a.toml")).unwrap(), b"1");
+        assert!(path(".a.toml.1.00000000000000aa").exists());
+        assert!(!path(".a.toml.2.00000000000000bb").exists());
+        assert!(path(".b.toml.2.00000000000000bb").exists());
+        assert_eq!(names(), 5);
+        clear_orphans(folder.path(), None);
+        assert_eq!(names(), 4);
     }
 
     #[test]

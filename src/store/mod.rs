@@ -6,6 +6,7 @@
 //! - Every file that is read without a lock is replaced whole.
 //! - Work in progress lives in `.cudnnm/staging`, each with a lock file that its process holds. Whoever can take that
 //!   lock knows the owner is gone (also after `kill -9`) and clears it away: see [`Store::sweep`].
+//! - A file in `downloads` is used and removed only under the lock of its name.
 //! - Asking for a path never creates it; a store on a read-only share serves every reading command.
 //!
 //! The names of folders carry all that choosing needs, so [`Store::contents`] is one directory listing and no more.
@@ -26,7 +27,7 @@ mod verify;
 
 pub use disk::{link_or_copy, remove_tree, rename, replace_file};
 pub use receipt::{
-    FileRecord, Package, Receipt, SCHEMA as RECEIPT_SCHEMA, Signatures, Trust, now_utc,
+    FileRecord, Package, Receipt, SCHEMA as RECEIPT_SCHEMA, Signatures, Trust, now_utc, utc,
 };
 pub use verify::{Damage, DamageKind};
 
@@ -398,33 +399,68 @@ impl Store {
         Ok(())
     }
 
-    /// Clears what processes that no longer run have left: stagings and trash. Never fails; what is busy stays.
+    /// Clears what processes that no longer run have left: stagings, trash, half-written small files. Never fails; what is busy stays.
     pub fn sweep(&self) {
-        let Ok(entries) = fs::read_dir(self.staging()) else {
-            self.empty_trash();
-            return;
-        };
-        for entry in entries.flatten() {
-            let lock_path = entry.path();
-            if lock_path
-                .extension()
-                .is_none_or(|extension| extension != "lock")
-            {
+        for (folder, lock) in self.dead_stagings() {
+            let _ = disk::remove_tree(&folder);
+            if let Some((path, _held)) = lock {
+                let _ = fs::remove_file(path);
+            }
+        }
+        let internal = self.internal();
+        let preludes = fs::read_dir(self.preludes())
+            .into_iter()
+            .flatten()
+            .flatten();
+        [
+            internal.clone(),
+            internal.join("projects"),
+            self.cache(),
+            self.manifests(),
+        ]
+        .into_iter()
+        .chain(preludes.map(|entry| entry.path()))
+        .for_each(|folder| disk::clear_orphans(&folder, None));
+        self.empty_trash();
+    }
+
+    /// What [`Store::sweep`] would clear.
+    pub fn leftovers(&self) -> Vec<PathBuf> {
+        let trash = fs::read_dir(self.trash()).into_iter().flatten().flatten();
+        self.dead_stagings()
+            .into_iter()
+            .map(|(folder, _)| folder)
+            .filter(|folder| folder.exists())
+            .chain(trash.map(|entry| entry.path()))
+            .collect()
+    }
+
+    /// Stagings without an owner, each with its lock file, which is held as long as the value lives.
+    fn dead_stagings(&self) -> Vec<(PathBuf, Option<(PathBuf, File)>)> {
+        let mut dead = Vec::new();
+        let entries = fs::read_dir(self.staging()).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            if path.extension().is_none_or(|extension| extension != "lock") {
                 // A folder whose lock file is gone has no owner: owners remove the folder first.
-                if !lock_path.with_file_name(lock_name(&lock_path)).exists() {
-                    let _ = disk::remove_tree(&lock_path);
+                if !path.with_file_name(lock_name(&path)).exists() {
+                    dead.push((path, None));
                 }
                 continue;
             }
-            let Ok(lock) = File::options().write(true).open(&lock_path) else {
+            let Ok(lock) = File::options().write(true).open(&path) else {
                 continue;
             };
             if lock.try_lock().is_ok() {
-                let _ = disk::remove_tree(&lock_path.with_extension(""));
-                let _ = fs::remove_file(&lock_path);
+                dead.push((path.with_extension(""), Some((path, lock))));
             }
         }
-        self.empty_trash();
+        dead
+    }
+
+    /// Whether somebody works on `what` right now; creates nothing.
+    pub fn is_busy(&self, what: &str) -> bool {
+        File::open(self.lock_file(what))
+            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
     /// Waits until nobody else works on `what` and keeps others off until the guard is dropped or the process ends.
@@ -441,9 +477,8 @@ impl Store {
         patience: Duration,
         waiting: impl FnOnce(),
     ) -> Result<Lock, Error> {
-        let folder = self.internal().join("locks");
-        create_dir_all(&folder)?;
-        let path = folder.join(format!("{what}.lock"));
+        let path = self.lock_file(what);
+        create_dir_all(path.parent().expect("it lies in a folder of ours"))?;
         let started = Instant::now();
         let mut waiting = Some(waiting);
         loop {
@@ -464,6 +499,10 @@ impl Store {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    fn lock_file(&self, what: &str) -> PathBuf {
+        self.internal().join("locks").join(format!("{what}.lock"))
     }
 
     fn discard(&self, folder: &str) -> Result<(), Error> {

@@ -144,7 +144,12 @@ impl Receipt {
 
 /// The present moment as RFC 3339 in UTC, to the second.
 pub fn now_utc() -> String {
-    let seconds = SystemTime::now()
+    utc(SystemTime::now())
+}
+
+/// A moment as RFC 3339 in UTC, to the second; such texts sort by time.
+pub fn utc(time: SystemTime) -> String {
+    let seconds = time
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);

@@ -31,7 +31,6 @@ fn a_malformed_version_file_is_named_with_its_line() {
     ]);
 }
 
-#[cfg(target_os = "linux")]
 mod installed {
     use crate::fake;
     use crate::sandbox::Sandbox;
@@ -92,10 +91,12 @@ mod installed {
         sandbox.set("CUDNNM_VERSION", "8.9");
         assert_eq!(which(&sandbox), "8.9.7.29+cuda12\n");
         let path = sandbox.cudnnm(["which", "--cudnn", "9"]).success().stdout;
-        assert!(
-            path.trim_end()
-                .ends_with("cudnn-9.1.0.70-cuda12/lib/libcudnn.so.9")
-        );
+        let library = if cfg!(windows) {
+            r"cudnn-9.1.0.70-cuda12\bin\cudnn64_9.dll"
+        } else {
+            "cudnn-9.1.0.70-cuda12/lib/libcudnn.so.9"
+        };
+        assert!(path.trim_end().ends_with(library), "{path}");
         sandbox
             .cudnnm(["use", "8.2"])
             .success()
@@ -180,5 +181,68 @@ mod installed {
             sandbox.cudnnm(["current"]).success().stdout,
             "9.19.0.56+cuda13+jit\n"
         );
+    }
+
+    #[test]
+    fn a_build_that_the_driver_cannot_run_is_refused_without_force() {
+        let mut sandbox = Sandbox::new();
+        fake::build(&sandbox, "cudnn-9.19.0.56-cuda13-jit");
+        sandbox.set("CUDNNM_CUDA_DRIVER", "11.4");
+        sandbox
+            .cudnnm(["use", "9.19"])
+            .exits(5)
+            .says(&["9.19.0.56+cuda13+jit can't run here", "--force"]);
+        assert!(!sandbox.project().join(".cudnn-version").exists());
+        sandbox
+            .cudnnm(["use", "9.19", "--force"])
+            .success()
+            .says(&["warning", "can't run here"]);
+        sandbox
+            .cudnnm(["install", "--dry-run", "9.14.0+cuda13"])
+            .exits(5)
+            .says(&["can't run here"]);
+        let plan = sandbox
+            .cudnnm(["install", "--dry-run", "--force", "9.14.0+cuda13"])
+            .success();
+        assert!(plan.stdout.contains("9.14.0.64+cuda13"), "{}", plan.stdout);
+    }
+
+    #[test]
+    fn a_framework_chooses_its_cudnn() {
+        let sandbox = Sandbox::new();
+        let plan = sandbox
+            .cudnnm(["install", "--dry-run", "--for", "torch==1.12.1"])
+            .success();
+        assert!(plan.stdout.contains("8.3.2.44+cuda11.5"), "{}", plan.stdout);
+        plan.says(&["torch==1.12.1 asks for"]);
+        sandbox
+            .cudnnm(["use", "--for", "torch==1.12.1"])
+            .exits(4)
+            .says(&["is not installed"]);
+        sandbox
+            .cudnnm(["install", "--for", "tortch==1"])
+            .says(&["tortch"]);
+    }
+
+    #[test]
+    fn a_pinned_project_is_checked_against_this_machine() {
+        let sandbox = Sandbox::new();
+        fake::build(&sandbox, "cudnn-9.19.0.56-cuda13-jit");
+        sandbox.cudnnm(["use", "9"]).success();
+        sandbox
+            .cudnnm(["verify", "--project"])
+            .exits(2)
+            .says(&["pins no exact build", "use --exact"]);
+        sandbox.cudnnm(["use", "--exact", "9"]).success();
+        sandbox.cudnnm(["verify", "--project"]).success();
+        let file = sandbox.project().join(".cudnn-version");
+        let other = std::fs::read_to_string(&file)
+            .unwrap()
+            .replace("abab", "cdcd");
+        std::fs::write(&file, other).unwrap();
+        sandbox
+            .cudnnm(["verify", "--project"])
+            .exits(7)
+            .says(&["from another archive", "cdcd"]);
     }
 }

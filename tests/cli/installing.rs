@@ -525,6 +525,44 @@ fn a_killed_download_goes_on_where_it_was() {
 }
 
 #[test]
+fn ten_kills_cost_a_large_download_almost_nothing() {
+    let (market, package) = Market::with_jit(80 << 20);
+    let path = file_path(&package);
+    // Four connections at 8 kB a millisecond each: some seconds for the whole.
+    market
+        .server
+        .fault(&path, None, Fault::Drip(8 << 10, Duration::from_millis(1)));
+    let sandbox = market.customer();
+    for round in 0..10_u64 {
+        let mut command = sandbox.command();
+        command
+            .args(["install", SPEC])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let (before, started) = (market.server.sent(&path), Instant::now());
+        while market.server.sent(&path) == before {
+            assert!(started.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(20 + round * 53 % 97));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    sandbox
+        .cudnnm(["install", SPEC])
+        .success()
+        .says(&["are there from before"]);
+    // The server's threads count a little longer than the client reads.
+    std::thread::sleep(Duration::from_millis(100));
+    let twice = market.server.sent(&path) - package.bytes.len();
+    assert!(
+        twice * 50 < package.bytes.len(),
+        "{twice} bytes were fetched twice"
+    );
+}
+
+#[test]
 fn a_read_only_store_is_named() {
     use std::os::unix::fs::PermissionsExt;
     let (market, _) = Market::with_jit(10);
@@ -606,6 +644,71 @@ fn nvidias_old_tree_serves_the_variant_of_the_toolkit() {
             "{receipt}"
         );
     }
+}
+
+#[test]
+fn a_file_without_a_known_digest_is_never_installed_silently() {
+    let market = Market::new();
+    let archive = old_archive("9.97.0.1", "13");
+    let path = format!("compute/redist/cudnn/v9.97.0/{}", archive.file);
+    market
+        .server
+        .serve(&format!("/{path}"), archive.bytes.clone());
+    let customer = || {
+        let sandbox = market.customer();
+        let manifests = sandbox.store().join("manifests");
+        fs::create_dir_all(&manifests).unwrap();
+        let row = format!(
+            "version = \"9.97.0.1\", variant = \"13\", platform = \"linux-x86_64\", nvidia = \"{path}\""
+        );
+        fs::write(
+            manifests.join("releases.toml"),
+            format!("schema = 1\nreleases = [ {{ {row} }} ]\n"),
+        )
+        .unwrap();
+        sandbox
+    };
+    let trust = |sandbox: &Sandbox| {
+        let receipt = sandbox
+            .store()
+            .join("cudnn-9.97.0.1-cuda13")
+            .join("receipt.toml");
+        let text = fs::read_to_string(receipt).unwrap();
+        text.lines()
+            .find(|line| line.starts_with("trust"))
+            .unwrap()
+            .to_owned()
+    };
+    let sandbox = customer();
+    sandbox.cudnnm(["install", "9.97"]).exits(7).says(&[
+        &format!("the digest of `{}` is not known", archive.file),
+        "--trust-on-first-use",
+    ]);
+    assert!(market.server.hits(&format!("/{path}")).is_empty());
+    sandbox
+        .cudnnm(["install", "9.97", "--trust-on-first-use"])
+        .success();
+    assert_eq!(trust(&sandbox), "trust = \"first-use\"");
+
+    // NVIDIA has put digests beside some of its old archives.
+    let line = format!(
+        "{}  {}\n",
+        crate::downloads::sha256(&archive.bytes),
+        archive.file
+    );
+    market
+        .server
+        .serve_as(&format!("/{path}.sha256"), line, "text/plain");
+    let sandbox = customer();
+    sandbox.cudnnm(["install", "9.97"]).success();
+    assert_eq!(trust(&sandbox), "trust = \"index\"");
+    market
+        .server
+        .serve_as(&format!("/{path}.sha256"), "0".repeat(64), "text/plain");
+    customer()
+        .cudnnm(["install", "9.97"])
+        .exits(7)
+        .says(&["is not the file it should be"]);
 }
 
 #[test]

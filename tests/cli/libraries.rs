@@ -42,19 +42,21 @@ impl ElfSample<'_> {
         dynamic.extend(self.needed.iter().map(|name| (1, string(name))));
         dynamic.extend(self.soname.map(|name| (14, string(name))));
         dynamic.extend(self.runpath.map(|name| (29, string(name))));
-        let mut symbols = vec![0; 24];
-        for name in &self.exports {
-            symbols.extend((string(name) as u32).to_le_bytes());
-            // A global function in section 1.
-            symbols.extend([0x12, 0, 1, 0]);
-            symbols.extend([0; 16]);
-        }
+        let names: Vec<u64> = self.exports.iter().map(|name| string(name)).collect();
         const HEADERS: u64 = 64 + 2 * 56;
         let dynamic_size = (dynamic.len() as u64 + 3) * 16;
         let strings_at = HEADERS + dynamic_size;
         dynamic.extend([(5, strings_at), (10, strings.len() as u64), (0, 0)]);
         let symbols_at = strings_at + strings.len() as u64;
-        let code_at = symbols_at + symbols.len() as u64;
+        let code_at = symbols_at + 24 * (names.len() as u64 + 1);
+        let mut symbols = vec![0; 24];
+        for name in names {
+            symbols.extend((name as u32).to_le_bytes());
+            // A global function in section 3; every function is all of the code.
+            symbols.extend([0x12, 0, 3, 0]);
+            symbols.extend(code_at.to_le_bytes());
+            symbols.extend((self.code.len() as u64).to_le_bytes());
+        }
         let data_at = code_at + self.code.len() as u64;
         let names: &[u8] = b"\0.dynstr\0.dynsym\0.text\0.rodata\0.shstrtab\0";
         let names_at = data_at + self.data.len() as u64;
@@ -112,6 +114,8 @@ pub struct PeSample<'a> {
     pub file_version: Option<[u16; 4]>,
     pub imports: Vec<&'a str>,
     pub exports: Vec<&'a str>,
+    /// What every exported function does.
+    pub code: &'a [u8],
     /// Strings in `.rdata`.
     pub data: &'a [u8],
 }
@@ -123,6 +127,7 @@ impl Default for PeSample<'_> {
             file_version: Some([9, 0, 0, 1]),
             imports: Vec::new(),
             exports: Vec::new(),
+            code: b"",
             data: b"",
         }
     }
@@ -166,12 +171,23 @@ impl PeSample<'_> {
             for name in &names {
                 tables.extend(name.to_le_bytes());
             }
+            let ordinals = here(&tables);
+            for ordinal in 0..names.len() as u16 {
+                tables.extend(ordinal.to_le_bytes());
+            }
+            let code = here(&tables);
+            tables.extend(self.code);
+            tables.extend([0xcc; 8]);
+            let functions = here(&tables);
+            for _ in &names {
+                tables.extend(code.to_le_bytes());
+            }
             directories[0] = (here(&tables), 40);
             tables.extend([0; 24]);
             tables.extend((names.len() as u32).to_le_bytes());
-            tables.extend([0; 4]);
-            tables.extend(pointers.to_le_bytes());
-            tables.extend([0; 4]);
+            for table in [functions, pointers, ordinals] {
+                tables.extend(table.to_le_bytes());
+            }
         }
         if let Some(version) = self.file_version {
             let root = here(&tables);

@@ -177,12 +177,20 @@ fn compile(soname: &str, number: u64, opens: &str) -> Vec<u8> {
 fn zip(members: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in members {
-        writer
-            .start_file(name.as_str(), zip::write::SimpleFileOptions::default())
-            .unwrap();
+        writer.start_file(name.as_str(), options(bytes)).unwrap();
         writer.write_all(bytes).unwrap();
     }
     writer.finish().unwrap().into_inner()
+}
+
+/// Ballast does not compress: trying takes seconds for nothing.
+fn options(bytes: &[u8]) -> zip::write::SimpleFileOptions {
+    let options = zip::write::SimpleFileOptions::default();
+    if bytes.len() > 1 << 20 {
+        options.compression_method(zip::CompressionMethod::Stored)
+    } else {
+        options
+    }
 }
 
 /// A server with an index in which each project's page is there already, and NVIDIA's tree.
@@ -240,6 +248,8 @@ impl Market {
                 .map(|Package { file, bytes }| {
                     serde_json::json!({
                         "filename": file, "url": format!("../../files/{file}"),
+                        // A small one would count as a placeholder.
+                        "size": (bytes.len() > 1_000_000).then_some(bytes.len()),
                         "hashes": {"sha256": sha256(bytes)}, "yanked": false,
                     })
                 })

@@ -59,6 +59,9 @@ struct State {
     /// Path, times left (`None` for ever), fault. The first that is left applies.
     faults: Vec<(String, Option<usize>, Fault)>,
     hits: Vec<Hit>,
+    /// Answers in progress now, and the most there ever were.
+    open: usize,
+    most_open: usize,
     generation: usize,
 }
 
@@ -77,8 +80,14 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = shared.clone();
+                {
+                    let mut state = state.lock().unwrap();
+                    state.open += 1;
+                    state.most_open = state.most_open.max(state.open);
+                }
                 std::thread::spawn(move || {
                     let _ = answer(stream, &state);
+                    state.lock().unwrap().open -= 1;
                 });
             }
         });
@@ -130,6 +139,11 @@ impl Server {
             .filter(|hit| hit.path == path)
             .cloned()
             .collect()
+    }
+
+    /// The most answers that were ever in progress at once.
+    pub fn most_at_once(&self) -> usize {
+        self.state.lock().unwrap().most_open
     }
 
     /// Bytes of bodies sent for one path so far.

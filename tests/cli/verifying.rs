@@ -40,17 +40,17 @@ fn every_kind_of_damage_is_named_and_the_hint_repairs_it() {
     let (sandbox, build) = installed();
     fs::remove_file(build.join("include/cudnn.h")).unwrap();
     fs::write(build.join("include/cudnn_ops.h"), "longer than it was").unwrap();
-    let library = build.join("lib/libcudnn_ops.so.9");
-    let mut content = fs::read(&library).unwrap();
-    content[100] ^= 1;
-    fs::write(&library, content).unwrap();
+    let header = build.join("include/cudnn_version.h");
+    let mut content = fs::read(&header).unwrap();
+    content[10] ^= 1;
+    fs::write(&header, content).unwrap();
     fs::write(build.join("lib/libcudnn_evil.so.9"), "x").unwrap();
     let run = sandbox.cudnnm(["verify"]).exits(1);
     for line in [
         ": damaged",
         "  include/cudnn.h is missing",
         "  include/cudnn_ops.h has 18 bytes instead of 6",
-        "  lib/libcudnn_ops.so.9 has been changed",
+        "  include/cudnn_version.h has been changed",
         "  lib/libcudnn_evil.so.9 was not installed with it",
     ] {
         assert!(
@@ -62,13 +62,16 @@ fn every_kind_of_damage_is_named_and_the_hint_repairs_it() {
     let json = sandbox.cudnnm(["verify", "--json"]).exits(1);
     let document: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(document["ok"], false);
-    let kinds: Vec<&str> = document["items"][0]["damage"]
+    let mut kinds: Vec<&str> = document["items"][0]["damage"]
         .as_array()
         .unwrap()
         .iter()
         .map(|damage| damage["kind"].as_str().unwrap())
         .collect();
-    assert_eq!(kinds, ["missing", "wrong-size", "extra", "changed"]);
+    // Where there are no symbolic links a library's other name is the same file, and has changed as well.
+    kinds.sort_unstable();
+    kinds.dedup();
+    assert_eq!(kinds, ["changed", "extra", "missing", "wrong-size"]);
     let repair = document["items"][0]["repair"].as_str().unwrap();
     let words = words(repair.strip_prefix("cudnnm ").unwrap());
     sandbox.cudnnm(words).success();

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
 
 use super::{PATIENCE, Plan, Session};
 use crate::archive::{self, Identity, Unpacked};
@@ -11,9 +13,9 @@ use crate::error::{Error, Exit, Failure, IoError};
 use crate::host;
 use crate::manifest::Release;
 use crate::output::size;
-use crate::progress::{self, Progress};
+use crate::progress;
 use crate::sources::Offer;
-use crate::store::{Package, Published, RECEIPT, Receipt, Staging, Trust, now_utc};
+use crate::store::{Lock, Package, Published, RECEIPT, Receipt, Staging, Trust, now_utc};
 use crate::version::BuildId;
 
 /// Unpacked, the archives seen are 1.4 to 2.3 times their size.
@@ -45,6 +47,22 @@ pub struct Origin {
     pub size: u64,
 }
 
+/// A plan half carried out.
+enum Begun {
+    /// Another process was faster.
+    Present(BuildId, Vec<String>),
+    /// The archive is here and verified.
+    Fetched(Box<Arrived>),
+}
+
+struct Arrived {
+    fetched: Fetched,
+    offer: Offer,
+    build: BuildId,
+    /// Of the build and of the file: nobody else fetches it, `prune` does not remove it.
+    _locks: [Lock; 2],
+}
+
 impl Session<'_> {
     /// Installs a plan's build.
     ///
@@ -53,10 +71,52 @@ impl Session<'_> {
     /// When it can't be fetched, verified or unpacked. The store is as before then, except that a part of an archive may
     /// be kept for the next time.
     pub fn carry_out(&self, plan: &Plan) -> Result<Installed, Error> {
+        self.complete(self.begin(plan)?)
+    }
+
+    /// Installs the builds of several plans: while one is unpacked, the next is fetched. `done` hears of each, and how
+    /// long it took.
+    ///
+    /// # Errors
+    ///
+    /// The first failure, of a build or of `done`; builds before it are installed, the rest is called off.
+    pub fn carry_out_all(
+        &self,
+        plans: &[Plan],
+        mut done: impl FnMut(&Plan, Installed, Duration) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        std::thread::scope(|scope| {
+            // One build ahead, no more: archives are large.
+            let (sender, arrivals) = sync_channel(0);
+            scope.spawn(move || {
+                for plan in plans {
+                    let started = Instant::now();
+                    self.tell(plan);
+                    let begun = self.begin(plan);
+                    let failed = begun.is_err();
+                    if sender.send((started, begun)).is_err() || failed {
+                        break;
+                    }
+                }
+            });
+            for (plan, (started, begun)) in plans.iter().zip(&arrivals) {
+                let outcome = begun
+                    .and_then(|begun| self.complete(begun))
+                    .and_then(|installed| done(plan, installed, started.elapsed()));
+                if outcome.is_err() {
+                    self.sources.client().stop();
+                    return outcome;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Fetches, with the build's lock in hand so that one process does it for all.
+    fn begin(&self, plan: &Plan) -> Result<Begun, Error> {
         let store = &self.ctx.store;
-        let output = self.ctx.output;
-        let _lock = store.lock(&plan.build.folder(), PATIENCE, || {
-            output.note(format!(
+        let lock = store.lock(&plan.build.folder(), PATIENCE, || {
+            self.bars.note(format!(
                 "waiting for another cudnnm that is installing {}",
                 plan.build
             ));
@@ -67,14 +127,35 @@ impl Session<'_> {
             .find(|build| store.has(&build.folder()))
         {
             let needs = store.receipt(&build.folder())?.needs;
-            return Ok(Installed {
-                build,
-                already: true,
-                origin: None,
-                needs,
-            });
+            return Ok(Begun::Present(build, needs));
         }
-        let (fetched, offer, build) = self.fetch_any(plan)?;
+        let (fetched, download, offer, build) = self.fetch_any(plan)?;
+        Ok(Begun::Fetched(Box::new(Arrived {
+            fetched,
+            offer,
+            build,
+            _locks: [lock, download],
+        })))
+    }
+
+    fn complete(&self, begun: Begun) -> Result<Installed, Error> {
+        let arrived = match begun {
+            Begun::Fetched(arrived) => arrived,
+            Begun::Present(build, needs) => {
+                return Ok(Installed {
+                    build,
+                    already: true,
+                    origin: None,
+                    needs,
+                });
+            }
+        };
+        let Arrived {
+            fetched,
+            offer,
+            build,
+            _locks,
+        } = *arrived;
         let outcome = self.unpack_and_publish(&fetched, &offer, &build);
         self.clear_away(&fetched, outcome.as_ref().err());
         let (published, needs) = outcome?;
@@ -106,11 +187,11 @@ impl Session<'_> {
         client: &Client,
         release: &Release,
         trust: Trust,
-    ) -> Result<(Fetched, Offer), Error> {
+    ) -> Result<(Fetched, Lock, Offer), Error> {
         let first_use = self.options.trust_on_first_use;
         let offer = self.sources.offer(client, release, trust, first_use)?;
-        let fetched = self.fetch_offer(client, &offer, &release.build().to_string())?;
-        Ok((fetched, offer))
+        let (fetched, lock) = self.fetch_offer(client, &offer, &release.build().to_string())?;
+        Ok((fetched, lock, offer))
     }
 
     pub(super) fn fetch_offer(
@@ -118,10 +199,16 @@ impl Session<'_> {
         client: &Client,
         offer: &Offer,
         what: &str,
-    ) -> Result<Fetched, Error> {
-        let output = self.ctx.output;
+    ) -> Result<(Fetched, Lock), Error> {
         let folder = self.ctx.store.downloads();
         fs::create_dir_all(&folder).map_err(IoError::at("create", &folder))?;
+        // `prune` and an install of the same file under another name keep off it until it has been unpacked.
+        let lock = self.ctx.store.lock(&offer.file, PATIENCE, || {
+            self.bars.note(format!(
+                "waiting for another cudnnm that uses {}",
+                offer.file
+            ));
+        })?;
         let free = host::disk::available(&folder);
         if let (Some(free), Some(size)) = (free, offer.size) {
             let there = fs::metadata(folder.join(format!("{}.part", offer.file)))
@@ -149,14 +236,15 @@ impl Session<'_> {
         let known = offer
             .size
             .map_or_else(String::new, |bytes| format!(" ({})", size(bytes)));
-        if !output.bars {
+        if !self.bars.are_drawn() {
             let host = offer
                 .url
                 .host_str()
                 .map_or_else(|| shown(&offer.url), str::to_owned);
-            output.note(format!("downloading {what}{known} from {host}"));
+            self.bars
+                .note(format!("downloading {what}{known} from {host}"));
         }
-        let mut progress = Progress::new(output, format!("downloading {what}"), offer.size);
+        let mut progress = self.bars.begin(format!("downloading {what}"), offer.size);
         let fetched = download::fetch(client, &request, &mut |event| match event {
             Event::Arrived { done, total } => progress.set(done, total.or(offer.size)),
             Event::Resumed(bytes) => {
@@ -171,7 +259,7 @@ impl Session<'_> {
             }
             Event::StartedOver(why) => progress.note(format!("{why}: starting over")),
         })?;
-        Ok(fetched)
+        Ok((fetched, lock))
     }
 
     fn unpack_and_publish(
@@ -220,9 +308,8 @@ impl Session<'_> {
         let path = staging.path().join(RECEIPT);
         fs::write(&path, receipt.to_toml()).map_err(IoError::at("write", &path))?;
         store.share_equal_files(&staging, &receipt.files);
-        let output = self.ctx.output;
         Ok(store.publish(staging, folder, replace, || {
-            output.note(crate::store::HELD);
+            self.bars.note(crate::store::HELD);
         })?)
     }
 
@@ -233,8 +320,7 @@ impl Session<'_> {
         length: u64,
         what: &str,
     ) -> Result<Unpacked, Error> {
-        let mut progress =
-            Progress::new(self.ctx.output, format!("unpacking {what}"), Some(length));
+        let mut progress = self.bars.begin(format!("unpacking {what}"), Some(length));
         let unpacked = archive::unpack(archive, target, &mut |done| {
             progress.set(done, Some(length))
         })?;

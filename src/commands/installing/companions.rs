@@ -7,7 +7,6 @@ use crate::download::shown;
 use crate::error::Error;
 use crate::host::companions::{Found, Place, Surroundings};
 use crate::manifest::Digest;
-use crate::progress::Progress;
 use crate::sources::{self, Offer, Server, pypi};
 use crate::store::{Package, RECEIPT_SCHEMA, Receipt, Trust, now_utc};
 use crate::version::{BuildId, Platform};
@@ -84,7 +83,7 @@ impl Session<'_> {
             .map(|need| need.library.as_str())
             .collect();
         if !missing.is_empty() {
-            self.ctx.output.note(format!(
+            self.bars.note(format!(
                 "{build} also needs {}, not found on this machine; to get what is missing: cudnnm install {build} --with-companions",
                 missing.join(" and "),
             ));
@@ -103,10 +102,9 @@ impl Session<'_> {
         platform: Platform,
     ) -> Result<InstalledCompanion, Error> {
         let store = &self.ctx.store;
-        let output = self.ctx.output;
         let what = format!("{}-cuda{}-{platform}", need.kind, need.cuda_major);
         let _lock = store.lock(&what, PATIENCE, || {
-            output.note(format!(
+            self.bars.note(format!(
                 "waiting for another cudnnm that is installing {} for CUDA {}",
                 need.kind, need.cuda_major
             ));
@@ -168,7 +166,7 @@ impl Session<'_> {
             size: wheel.size,
         };
         let client = self.sources.client();
-        let fetched = self.fetch_offer(client, &offer, &expected.to_string())?;
+        let (fetched, _download) = self.fetch_offer(client, &offer, &expected.to_string())?;
         let outcome = self.publish_companion(&fetched, &offer, &expected);
         self.clear_away(&fetched, outcome.as_ref().err());
         outcome.map(|()| InstalledCompanion {
@@ -186,11 +184,9 @@ impl Session<'_> {
         let store = &self.ctx.store;
         let staging = store.stage(&expected.folder())?;
         let length = fetched.size;
-        let mut progress = Progress::new(
-            self.ctx.output,
-            format!("unpacking {expected}"),
-            Some(length),
-        );
+        let mut progress = self
+            .bars
+            .begin(format!("unpacking {expected}"), Some(length));
         let unpacked =
             archive::unpack_companion(&fetched.path, staging.path(), expected.kind, &mut |done| {
                 progress.set(done, Some(length));

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::acquire::{Installed, Origin};
 use super::{PATIENCE, Session};
+use crate::archive;
 use crate::commands::Error as CommandError;
 use crate::download;
 use crate::error::Error;
 use crate::host;
-use crate::progress::Progress;
 use crate::sources::local;
 use crate::store::{Package, Published, RECEIPT_SCHEMA, Receipt, Trust, now_utc};
 use crate::version::{BuildId, CudaVersion, Platform, VersionSpec};
@@ -49,13 +49,16 @@ impl Session<'_> {
     ) -> Result<FromPath, Error> {
         let store = &self.ctx.store;
         let length = local::size(path);
+        if let Some(present) = self.present(path, claim, dry_run)? {
+            return Ok(present);
+        }
         self.check_space(path, length)?;
         let staging = store.stage("from")?;
         let shown = path.display().to_string();
         let name = path
             .file_name()
             .map_or(shown.clone(), |name| name.to_string_lossy().into_owned());
-        let mut progress = Progress::new(self.ctx.output, format!("unpacking {name}"), length);
+        let mut progress = self.bars.begin(format!("unpacking {name}"), length);
         let taken = local::take(path, staging.path(), &mut |done| progress.set(done, length))?;
         for remark in &taken.unpacked.remarks {
             progress.warning(format!("`{name}`: {remark}"));
@@ -72,7 +75,7 @@ impl Session<'_> {
         };
         let build = settle(&name, build, claim)?;
         if build.variant.is_none() {
-            self.ctx.output.note(format!(
+            self.bars.note(format!(
                 "nothing in `{name}` tells the CUDA it was built for; name it with --cuda, and --force if it is installed already"
             ));
         }
@@ -111,15 +114,60 @@ impl Session<'_> {
             links: taken.unpacked.links.clone(),
             files: taken.unpacked.files.clone(),
         };
-        let output = self.ctx.output;
         let _lock = store.lock(&build.folder(), PATIENCE, || {
-            output.note(format!(
+            self.bars.note(format!(
                 "waiting for another cudnnm that is installing {build}"
             ));
         })?;
         let published = self.publish(staging, &build.folder(), &receipt, self.options.force)?;
         let already = published == Published::AlreadyThere;
         Ok(outcome(already, (!already).then_some(origin)))
+    }
+
+    /// The build that this very archive became earlier. Only an archive of a name that was installed before is read for
+    /// that: any other one would be read twice.
+    fn present(
+        &self,
+        path: &Path,
+        claim: &Claim,
+        dry_run: bool,
+    ) -> Result<Option<FromPath>, Error> {
+        let store = &self.ctx.store;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if self.options.force || !path.is_file() {
+            return Ok(None);
+        }
+        let same_name: Vec<(BuildId, Receipt)> = store
+            .contents()?
+            .builds
+            .into_iter()
+            .filter_map(|build| Some((build, store.receipt(&build.folder()).ok()?)))
+            .filter(|(_, receipt)| receipt.file.as_deref() == Some(&*name))
+            .collect();
+        if same_name.is_empty() {
+            return Ok(None);
+        }
+        let (_, sha256) = archive::digest(path)?;
+        let found = same_name
+            .into_iter()
+            .find(|(_, receipt)| receipt.sha256.as_deref() == Some(&*sha256));
+        let Some((build, receipt)) = found else {
+            return Ok(None);
+        };
+        // Another wish than the first time's is looked at anew.
+        if settle(&name, build, claim)? != build {
+            return Ok(None);
+        }
+        Ok(Some(FromPath {
+            installed: Installed {
+                build,
+                already: true,
+                origin: None,
+                needs: receipt.needs,
+            },
+            file: receipt.file,
+            dry_run,
+        }))
     }
 
     fn known_by_digest(&self, sha256: &str) -> Option<BuildId> {

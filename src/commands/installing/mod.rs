@@ -4,8 +4,9 @@
 //! verify, unpack beside the target, check that inside is what was promised, one rename. Nothing else is shared with
 //! other processes, and nothing is left behind that the next command would trip over.
 
-use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use super::published;
@@ -15,19 +16,22 @@ use crate::download;
 use crate::error::Error;
 use crate::host;
 use crate::manifest::{self, Release, Releases};
+use crate::progress::Bars;
 use crate::selection::{self, Wish};
 use crate::settings::Settings;
-use crate::sources::{self, Offer, Server, Sources, Surroundings};
-use crate::store::Trust;
+use crate::sources::{self, Offer, Server, Sources};
+use crate::store::{Lock, Store, Trust};
 use crate::version::{BuildId, VersionSpec};
 
 mod acquire;
 mod companions;
 mod local;
+mod report;
 
 pub use acquire::{Installed, Origin};
 pub use companions::InstalledCompanion;
 pub use local::{Claim, FromPath};
+pub use report::{CompanionEntry, Entry, Report};
 
 /// Somebody else's download may take long; its owner is alive as long as the lock is held.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -77,10 +81,11 @@ pub struct Session<'a> {
     servers: Vec<Server>,
     sources: Sources,
     known: Releases,
-    found: RefCell<Vec<Release>>,
-    licence_named: Cell<bool>,
+    bars: Bars,
+    found: Mutex<Vec<Release>>,
+    licence_named: AtomicBool,
     /// Servers that could not be reached: not tried again by this command while another has the build.
-    down: RefCell<Vec<Server>>,
+    down: Mutex<Vec<Server>>,
 }
 
 /// The installed build that meets the wish; installed first if there is none.
@@ -111,25 +116,8 @@ impl<'a> Session<'a> {
     /// When they can't be read.
     pub fn new(ctx: &'a Context, options: Options) -> Result<Self, Error> {
         let settings = ctx.settings()?;
-        let servers = match (&options.source, &settings.sources) {
-            (Some(one), _) => vec![*one],
-            (None, Some(order)) => order
-                .iter()
-                // `local` has no place in an order of servers, but may stand in the setting.
-                .filter(|name| *name != "local")
-                .map(|name| name.parse())
-                .collect::<Result<_, sources::Error>>()?,
-            (None, None) => Server::ORDER.to_vec(),
-        };
-        let sources = Sources::new(&Surroundings {
-            env: &ctx.env,
-            cwd: &ctx.cwd,
-            nvidia_base_url: settings.nvidia_base_url.as_deref(),
-            pypi_index_url: settings.pypi_index_url.as_deref(),
-            network_timeout: settings.network_timeout,
-            cache: &ctx.store.cache(),
-            offline: ctx.offline,
-        })?;
+        let servers = published::servers(options.source, &settings)?;
+        let sources = published::sources(ctx, &settings)?;
         ctx.store.sweep();
         Ok(Self {
             ctx,
@@ -138,9 +126,10 @@ impl<'a> Session<'a> {
             servers,
             sources,
             known: published::releases(ctx)?,
-            found: RefCell::default(),
-            licence_named: Cell::new(false),
-            down: RefCell::default(),
+            bars: Bars::new(ctx.output),
+            found: Mutex::default(),
+            licence_named: AtomicBool::new(false),
+            down: Mutex::default(),
         })
     }
 
@@ -159,8 +148,7 @@ impl<'a> Session<'a> {
             {
                 if let Err(error) = self.look_for_newer(spec) {
                     let told = told(&error);
-                    self.ctx
-                        .output
+                    self.bars
                         .note(format!("could not look for newer versions: {told}"));
                 }
                 Ok(self.plan_from_known(spec)?)
@@ -173,11 +161,11 @@ impl<'a> Session<'a> {
         let (releases, failures) = self.sources.published(spec, &self.servers)?;
         for failure in failures {
             let told = told(&failure);
-            self.ctx.output.note(format!(
+            self.bars.note(format!(
                 "could not look for newer versions everywhere: {told}"
             ));
         }
-        let mut found = self.found.borrow_mut();
+        let mut found = lock(&self.found);
         for release in releases {
             if !self
                 .known
@@ -193,7 +181,7 @@ impl<'a> Session<'a> {
     }
 
     fn plan_from_known(&self, spec: &VersionSpec) -> Result<Plan, manifest::Error> {
-        let found = self.found.borrow();
+        let found = lock(&self.found);
         let both;
         let releases = if found.is_empty() {
             &self.known
@@ -243,9 +231,19 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Says something without tearing a progress bar.
+    pub fn note(&self, text: impl std::fmt::Display) {
+        self.bars.note(text);
+    }
+
+    /// The store it installs into.
+    pub fn store(&self) -> &Store {
+        &self.ctx.store
+    }
+
     /// Says in a line or two what is going to happen.
     pub fn tell(&self, plan: &Plan) {
-        let output = &self.ctx.output;
+        let output = &self.bars;
         if let Some(reason) = &plan.variant_reason {
             let variant = plan
                 .build
@@ -259,16 +257,16 @@ impl<'a> Session<'a> {
         let silent = self.options.accept_license
             || self.settings.accept_license
             || self.ctx.env.switch("CUDNNM_ACCEPT_LICENSE");
-        if !silent && !self.licence_named.replace(true) {
+        if !silent && !self.licence_named.swap(true, Ordering::Relaxed) {
             output.note(format!(
                 "cuDNN comes under NVIDIA's licence, which installing it accepts: {LICENSE}"
             ));
         }
     }
 
-    fn fetch_any(&self, plan: &Plan) -> Result<(download::Fetched, Offer, BuildId), Error> {
+    fn fetch_any(&self, plan: &Plan) -> Result<(download::Fetched, Lock, Offer, BuildId), Error> {
         let usable: Vec<&(Release, Trust)> = {
-            let down = self.down.borrow();
+            let down = lock(&self.down);
             let up = |file: &&(Release, Trust)| !down.contains(&Server::of(&file.0.origin));
             let up: Vec<_> = plan.files.iter().filter(up).collect();
             if up.is_empty() {
@@ -286,7 +284,7 @@ impl<'a> Session<'a> {
                 client.clone()
             };
             let error = match self.fetch(&client, release, *trust) {
-                Ok((fetched, offer)) => return Ok((fetched, offer, release.build())),
+                Ok((fetched, lock, offer)) => return Ok((fetched, lock, offer, release.build())),
                 Err(error) => error,
             };
             let Some((next, _)) = queue.peek().filter(|_| about_the_source(&error)) else {
@@ -297,17 +295,23 @@ impl<'a> Session<'a> {
                 unreachable(&error),
                 Some(download::Error::Unreachable { .. })
             ) {
-                self.down.borrow_mut().push(server);
+                lock(&self.down).push(server);
             }
             let other = Server::of(&next.origin);
             let told = told(&error);
-            self.ctx.output.note(format!(
+            self.bars.note(format!(
                 "{told}; trying {other}, which has {} as well",
                 next.build()
             ));
         }
         unreachable!("a plan has at least one file, and the last one returns")
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex
+        .lock()
+        .expect("nothing panics while it holds one of these")
 }
 
 fn same_file(a: &Release, b: &Release) -> bool {
@@ -330,7 +334,7 @@ fn unreachable(error: &Error) -> Option<&download::Error> {
 }
 
 /// An error and its causes in one line, for a note: the command goes on.
-fn told(error: &dyn std::error::Error) -> String {
+pub(super) fn told(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
