@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::selection::shell_word;
+
 /// The kinds of trouble that have a name of their own. Their text form is public interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
@@ -267,6 +269,24 @@ impl Finding {
     pub fn fix(mut self, step: impl Into<String>) -> Self {
         self.fix.push(step.into());
         self
+    }
+
+    /// With the steps that bring a cuDNN and select it: `spec` is what to type.
+    ///
+    /// NVIDIA gives out versions before 7 behind a login only, so those come from an archive that a person has.
+    #[must_use]
+    pub fn fix_by_version(self, spec: &str, major: u32) -> Self {
+        let word = shell_word(spec);
+        let install = if major < 7 {
+            format!(
+                "cudnnm install --from FILE    # an archive of cuDNN {major} that you have: NVIDIA gives it out behind a login only"
+            )
+        } else {
+            format!("cudnnm install {word}")
+        };
+        self.fix(install).fix(format!(
+            "cudnnm use {word}    # then start the program with: cudnnm exec PROGRAM"
+        ))
     }
 
     /// As one of several possible causes, or the usual one.

@@ -21,15 +21,15 @@ pub mod signs;
 use facts::{Facts, PackageNeed};
 use finding::{Certainty, Code, Finding, Level};
 use signs::{Meaning, Sign, Texts};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::manifest;
 
 /// What a diagnosis is made with: the known texts, and what fits what.
 #[derive(Debug)]
 pub struct Reference {
-    /// Error texts.
-    pub texts: Texts,
+    /// Error texts; made ready when the first text is looked at, which a look at a machine never does.
+    pub texts: LazyLock<Texts>,
     /// Frameworks, GPUs, CUDA.
     pub fits: Arc<manifest::Facts>,
 }
@@ -38,7 +38,7 @@ impl Reference {
     /// With the built-in texts.
     pub fn new(fits: manifest::Facts) -> Self {
         Self {
-            texts: Texts::built_in(),
+            texts: LazyLock::new(Texts::built_in),
             fits: Arc::new(fits),
         }
     }

@@ -74,7 +74,8 @@ fn a_saved_folder_is_diagnosed_in_words_and_as_json() {
         .exits(1);
     assert!(run.stdout.starts_with("fail ZLIB: "), "{}", run.stdout);
     assert!(
-        run.stdout.contains("fix: cudnnm install 8.9.7"),
+        run.stdout
+            .contains("fix: cudnnm install --source pypi 8.9.7"),
         "{}",
         run.stdout
     );
@@ -368,6 +369,103 @@ fn healthy_linux_machines_hear_nothing() {
     }
 }
 
+/// A driver's libraries in a folder: management and CUDA.
+#[cfg(target_os = "linux")]
+fn driver(folder: &Path, nvml_answers: &str, cuda: Option<u32>) {
+    let compile = |name: &str, source: &str| {
+        let file = folder.join("driver.c");
+        write(&file, source);
+        let status = std::process::Command::new("cc")
+            .args(["-shared", "-fPIC", "-o"])
+            .arg(folder.join(name))
+            .arg(&file)
+            .status()
+            .expect("a C compiler");
+        assert!(status.success());
+    };
+    compile("libnvidia-ml.so.1", nvml_answers);
+    if let Some(cuda) = cuda {
+        let source = format!("int cuDriverGetVersion(int *v) {{ *v = {cuda}; return 0; }}");
+        compile("libcuda.so.1", &source);
+    }
+}
+
+#[cfg(target_os = "linux")]
+const PASCAL: &str = r#"
+#include <string.h>
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlSystemGetDriverVersion(char *b, unsigned n) { strncpy(b, "575.51.03", n); return 0; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = 1; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = (void *)1; return 0; }
+int nvmlDeviceGetName(void *d, char *b, unsigned n) { strncpy(b, "NVIDIA GeForce GTX 1080 Ti", n); return 0; }
+int nvmlDeviceGetCudaComputeCapability(void *d, int *a, int *b) { *a = 6; *b = 1; return 0; }
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_driver_is_asked_through_its_library() {
+    let mut sandbox = Sandbox::new();
+    let folder = sandbox.path("driver");
+    driver(&folder, PASCAL, Some(12090));
+    let site = sandbox.path("venv/lib/python3.11/site-packages");
+    write(
+        &site.join("nvidia_cudnn_cu12-9.14.0.64.dist-info/METADATA"),
+        "",
+    );
+    sandbox.set("VIRTUAL_ENV", sandbox.path("venv"));
+    sandbox.set("LD_LIBRARY_PATH", folder.as_os_str());
+    // Empty counts as unset: this machine's own driver is meant, which here is the one above.
+    sandbox.set("CUDNNM_CUDA_DRIVER", "");
+    let run = sandbox.cudnnm(["doctor", "--json"]).exits(1);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let summary = &report["facts"]["summary"];
+    assert_eq!(summary["driver"], "575.51.03");
+    assert_eq!(summary["cuda"], "12.9");
+    assert_eq!(summary["gpus"][0], "NVIDIA GeForce GTX 1080 Ti (6.1)");
+    let all = findings(&run);
+    assert_eq!(all[0].0, "GPUARCH fail", "{all:#?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_driver_without_libcuda_or_of_two_versions_is_its_own_state() {
+    let machines = [
+        (PASCAL, "no-libcuda", "DRIVER fail"),
+        (
+            "int nvmlInit_v2(void) { return 18; } int nvmlShutdown(void) { return 0; }",
+            "version-mismatch",
+            "DRIVER fail",
+        ),
+        (
+            "int nvmlInit_v2(void) { return 999; } int nvmlShutdown(void) { return 0; }",
+            "container-lost-device",
+            "CONTAINER fail",
+        ),
+    ];
+    for (source, state, code) in machines {
+        let mut sandbox = Sandbox::new();
+        let folder = sandbox.path("driver");
+        driver(&folder, source, None);
+        sandbox.set("LD_LIBRARY_PATH", folder.as_os_str());
+        sandbox.set("CUDNNM_CUDA_DRIVER", "");
+        let run = sandbox.cudnnm(["doctor", "--json"]);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        let got = &report["facts"]["driver"]["known"][0]["state"];
+        // A machine that has a driver of its own finds its libcuda.
+        if state == "no-libcuda" && got == "ok" {
+            continue;
+        }
+        assert_eq!(got, state);
+        let told = codes(&run.exits(1));
+        let in_container = told.first().is_some_and(|first| first == "CONTAINER fail");
+        assert!(
+            told[0] == code || (state == "no-libcuda" && in_container),
+            "{told:?}"
+        );
+    }
+}
+
 #[cfg(windows)]
 mod windows {
     use super::*;
@@ -385,16 +483,19 @@ mod windows {
     #[test]
     fn a_stale_system_copy_a_toolkit_copy_and_an_odd_quote() {
         let mut sandbox = Sandbox::new();
-        let windows = sandbox.path("Windows");
+        let system = sandbox.path("system");
+        let windows = system.join("Windows");
         let toolkit = sandbox.path("CUDA").join("bin");
         write(
             &windows.join("System32").join("cudnn64_8.dll"),
             dll([8, 0, 5, 39]),
         );
         write(&toolkit.join("cudnn64_8.dll"), dll([8, 9, 7, 29]));
-        sandbox.set("SystemRoot", windows.as_os_str());
         sandbox.set("PATH", format!("{};C:\\tools\\odd\"", toolkit.display()));
-        let run = sandbox.cudnnm(["doctor", "--json"]).exits(1);
+        let doctor = |sandbox: &Sandbox| {
+            sandbox.cudnnm(["doctor", "--json", "--root", system.to_str().unwrap()])
+        };
+        let run = doctor(&sandbox).exits(1);
         let all = findings(&run);
         assert_eq!(all[0].0, "SYSTEM32 fail", "{all:#?}");
         assert!(
@@ -408,7 +509,7 @@ mod windows {
         );
         fs::remove_file(windows.join("System32").join("cudnn64_8.dll")).unwrap();
         sandbox.set("PATH", toolkit.as_os_str());
-        let run = sandbox.cudnnm(["doctor", "--json"]).success();
+        let run = doctor(&sandbox).success();
         let loud: Vec<String> = codes(&run);
         assert!(
             !loud

@@ -65,7 +65,7 @@ fn in_program(facts: &Facts, findings: &mut Vec<Finding>) {
             )
             .why("the cuDNN that it finds at run time lacks this function, or it was linked without cuDNN")
             .fix("build it again with the headers and library of the version it will run with: cudnnm exec pip install --no-binary :all: PACKAGE")
-            .fix("cudnnm which libcudnn    # what it finds now")
+            .fix("cudnnm doctor    # lists every cuDNN in search order")
             .explains([position])
             .certainty(Certainty::Likely),
         );

@@ -68,7 +68,7 @@ fn machine(facts: &Facts, path: &str, found: Option<Machine>, findings: &mut Vec
                 .fix(if LibraryName::of(base).is_cudnn {
                     "cudnnm install 8    # a complete 64-bit set in a folder of its own"
                 } else {
-                    "cudnnm install 8.9.7    # its DLLs from the Python index do not need zlibwapi.dll"
+                    "cudnnm install --source pypi 8.9.7    # its DLLs from the Python index do not need zlibwapi.dll"
                 })
                 .explains(signs),
         );
@@ -216,8 +216,7 @@ fn listed(facts: &Facts, findings: &mut Vec<Finding>) {
                 )
                 .why("a link under the name that a program asked for does not make the other major fit; it loads, and the first operation fails")
                 .fix("delete that link")
-                .fix(format!("cudnnm install {named}"))
-                .fix(format!("cudnnm use {named}"))
+                .fix_by_version(&named.to_string(), named)
                 .explains(signs_with(facts, Meaning::VersionLoaded).map(|(position, _)| position)),
             );
         }

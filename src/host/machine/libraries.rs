@@ -62,11 +62,7 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn search(&mut self, facts: &Facts) {
         if cfg!(windows) {
-            let windows = self
-                .look
-                .env
-                .path("SystemRoot")
-                .unwrap_or(Path::new(r"C:\Windows"));
+            let windows = self.look.windows_folder();
             self.folder(&windows.join("System32"), |_| Reach::System);
         }
         let elements = facts

@@ -58,9 +58,19 @@ impl Look<'_> {
         }
     }
 
+    /// Windows' own folder.
+    fn windows_folder(&self) -> PathBuf {
+        if self.is_own() {
+            let named = self.env.path("SystemRoot");
+            named.unwrap_or(Path::new(r"C:\Windows")).to_owned()
+        } else {
+            self.root.join("Windows")
+        }
+    }
+
     /// The running system's own root.
     fn is_own(&self) -> bool {
-        cfg!(windows) || self.root == Path::new("/")
+        self.root == Path::new("/")
     }
 }
 
@@ -198,7 +208,9 @@ fn variables(look: &Look, facts: &mut Facts) {
             .push(search_path::list(kind, &value, "environment", view));
     }
     #[cfg(windows)]
-    if let Some(stored) = registry::stored_path(look.env) {
+    if look.is_own()
+        && let Some(stored) = registry::stored_path(look.env)
+    {
         facts.searches.push(search_path::list(
             SearchKind::Path,
             &stored,

@@ -106,11 +106,7 @@ pub fn shared(facts: &Facts, name: &LibraryName, usual: Code) -> Vec<Finding> {
                     "LD_LIBRARY_PATH and the loader's cache"
                 }
             ))
-            .fix(format!("cudnnm install {}", last_of(wanted)))
-            .fix(format!(
-                "cudnnm use {}    # then: cudnnm exec python …",
-                last_of(wanted)
-            ))
+            .fix_by_version(last_of(wanted), wanted)
             .certainty(Certainty::Likely),
         ],
     }

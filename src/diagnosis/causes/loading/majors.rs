@@ -91,8 +91,7 @@ pub fn major(facts: &Facts, asked: &str, wanted: u32, certainty: Certainty) -> F
             ""
         }
     ))
-    .fix(format!("cudnnm install {last}"))
-    .fix(format!("cudnnm use {last}    # writes .cudnn-version; then: cudnnm exec PROGRAM"))
+    .fix_by_version(last, wanted)
     .certainty(certainty);
     if let Some(step) = upgrade(by.as_deref(), wanted) {
         finding = finding.fix(step);

@@ -49,7 +49,7 @@ pub fn zlib_finding(
         format!("zlibwapi.dll (64-bit) is missing; cuDNN {named} for Windows loads it at its first convolution"),
     )
     .why("cuDNN 8.3 to 9.1 for Windows need it, and neither the CUDA toolkit nor NVIDIA's cuDNN archive contains it")
-    .fix("cudnnm install 8.9.7    # its DLLs from the Python index do not need zlibwapi.dll")
+    .fix("cudnnm install --source pypi 8.9.7    # its DLLs from the Python index do not need zlibwapi.dll")
     .fix("cudnnm use 8.9.7")
     .fix("or, with conda: conda install -c conda-forge libzlib-wapi    # the 64-bit file")
     .certainty(certainty)

@@ -29,8 +29,7 @@ pub fn renamed(facts: &Facts, findings: &mut Vec<Finding>) {
             )
             .why("somebody gave a file of another major the name that a program asked for; it loads, and the first operation fails. A name does not change what is inside")
             .fix("delete that file")
-            .fix(format!("cudnnm install {named}"))
-            .fix(format!("cudnnm use {named}"))
+            .fix_by_version(&named.to_string(), named)
             .explains(signs),
         );
     }
@@ -62,8 +61,7 @@ pub fn loaded(facts: &Facts, sign: &Sign) -> Option<Finding> {
                 compiled.major, runtime.major
             ))
             .fix("delete the file with the false name: cudnnm doctor shows where it lies")
-            .fix(format!("cudnnm install {}", compiled.major))
-            .fix(format!("cudnnm use {}", compiled.major))
+            .fix_by_version(&compiled.major.to_string(), compiled.major)
             .certainty(Certainty::Likely),
         );
     }

@@ -53,12 +53,7 @@ fn range(compiled: CudnnVersion) -> String {
 }
 
 fn install(finding: Finding, compiled: CudnnVersion) -> Finding {
-    let range = range(compiled);
-    finding
-        .fix(format!("cudnnm install \"{range}\""))
-        .fix(format!(
-            "cudnnm use \"{range}\"    # then start the program with: cudnnm exec PROGRAM"
-        ))
+    finding.fix_by_version(&range(compiled), compiled.major)
 }
 
 /// Whether a sign names a file of cuDNN.
